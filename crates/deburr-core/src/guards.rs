@@ -11,7 +11,8 @@ use crate::pattern;
 use crate::report::{GuardUse, Reach};
 use crate::request::StatedGuard;
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The stated guards of one file: each with the functions that it names.
 pub(crate) struct Guards<'a> {
@@ -45,12 +46,12 @@ impl<'a> Guards<'a> {
     }
 
     /// What all guards state, by function.
-    pub(crate) fn all(&self) -> HashMap<CodeOffset, FeatureSet> {
+    pub(crate) fn all(&self) -> FxHashMap<CodeOffset, FeatureSet> {
         self.chosen(|_| true)
     }
 
-    fn chosen(&self, is_chosen: impl Fn(usize) -> bool) -> HashMap<CodeOffset, FeatureSet> {
-        let mut stated: HashMap<CodeOffset, FeatureSet> = HashMap::new();
+    fn chosen(&self, is_chosen: impl Fn(usize) -> bool) -> FxHashMap<CodeOffset, FeatureSet> {
+        let mut stated: FxHashMap<CodeOffset, FeatureSet> = FxHashMap::default();
         for (_, (guard, functions)) in self.guards.iter().enumerate().filter(|(index, _)| is_chosen(*index)) {
             for &start in functions {
                 let features = stated.entry(start).or_insert(FeatureSet::EMPTY);

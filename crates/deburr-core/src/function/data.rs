@@ -12,7 +12,7 @@ use crate::insn::sweep::{Edge, Reference, ReferenceKind, Sweep};
 use crate::insn::{self, Class};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// Instructions by which code is distinguished from data, and bytes that they cannot exceed.
@@ -137,7 +137,7 @@ pub(super) fn code_data(
     if runs.is_empty() {
         return runs;
     }
-    let entered: HashSet<CodeOffset> = described(counted, sweeps.iter().flat_map(|sweep| &sweep.jumps))
+    let entered: FxHashSet<CodeOffset> = described(counted, sweeps.iter().flat_map(|sweep| &sweep.jumps))
         .map(|jump| jump.to)
         .chain(image.entries.iter().chain(&image.pointers).filter_map(|&at| image.code_offset(at)))
         .filter_map(|to| {
@@ -308,7 +308,7 @@ fn code_begins(image: &Image<'_>, range: Range<CodeOffset>) -> Option<CodeOffset
         row = if is_plain(word) { row.saturating_add(1) } else { 0 };
         if row >= MANY {
             let first = i.saturating_add(1).saturating_sub(row);
-            let different: HashSet<&[u8; 4]> = words.get(first..=i).unwrap_or_default().iter().collect();
+            let different: FxHashSet<&[u8; 4]> = words.get(first..=i).unwrap_or_default().iter().collect();
             if different.len() >= DIFFERENT {
                 begins = Some(first);
                 break;

@@ -7,7 +7,7 @@ use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::image::Image;
 use crate::insn::sweep::ReferenceKind;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Functions whose address an ifunc resolver makes (one of them is chosen when the program starts), and those that only
 /// such functions call.
@@ -15,14 +15,14 @@ pub(crate) fn chosen_functions(
     image: &Image<'_>,
     program: &Program,
     resolvers: impl Iterator<Item = Svma>,
-) -> HashSet<CodeOffset> {
+) -> FxHashSet<CodeOffset> {
     /// How far down the calls are followed.
     const DEPTH: usize = 4;
     let whole = |at: CodeOffset| Some(program.whole(program.function_at(at)?).start);
-    let resolvers: HashSet<CodeOffset> =
+    let resolvers: FxHashSet<CodeOffset> =
         resolvers.filter_map(|resolver| whole(image.code_offset(resolver)?)).collect();
     if resolvers.is_empty() {
-        return HashSet::new();
+        return FxHashSet::default();
     }
     // A part that the compiler split off, too.
     let is_in_resolver = |at: CodeOffset| whole(at).is_some_and(|start| resolvers.contains(&start));
@@ -33,7 +33,7 @@ pub(crate) fn chosen_functions(
     let by_linker = image.addresses.iter().filter_map(|&(from, to)| {
         is_in_resolver(image.code_offset(from)?).then(|| image.code_offset(to)).flatten()
     });
-    let mut chosen: HashSet<CodeOffset> = by_code.chain(by_linker).collect();
+    let mut chosen: FxHashSet<CodeOffset> = by_code.chain(by_linker).collect();
     for _ in 0..DEPTH {
         let callees = called_only_from(image, program, &chosen);
         if callees.is_empty() {
@@ -48,13 +48,13 @@ pub(crate) fn chosen_functions(
 fn called_only_from(
     image: &Image<'_>,
     program: &Program,
-    callers: &HashSet<CodeOffset>,
-) -> HashSet<CodeOffset> {
+    callers: &FxHashSet<CodeOffset>,
+) -> FxHashSet<CodeOffset> {
     let is_caller = |at: CodeOffset| {
         program.function_at(at).is_some_and(|function| callers.contains(&program.whole(function).start))
     };
     let edges = || program.calls().chain(program.jumps());
-    let mut only: HashSet<CodeOffset> = edges()
+    let mut only: FxHashSet<CodeOffset> = edges()
         .filter(|edge| !callers.contains(&edge.to) && is_caller(edge.from))
         .filter(|edge| program.function_from(edge.to).is_some())
         .map(|edge| edge.to)

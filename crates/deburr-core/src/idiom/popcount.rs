@@ -15,7 +15,8 @@ use crate::image::{Image, SymbolOrigin, TransferTarget};
 use crate::insn::{self, Flow, Insn, Operation, Reg};
 use deburr_cpu::{Arch, Feature};
 use memchr::memmem;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What libgcc and compiler-rt call it.
 const NAMES: [&str; 3] = ["__popcountsi2", "__popcountdi2", "__popcountti2"];
@@ -76,7 +77,7 @@ pub fn popcounts(
     }
     let users = instruction_users(image, program);
     let chosen =
-        if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { HashSet::new() };
+        if elsewhere.anywhere { chosen_functions(image, program, resolvers) } else { FxHashSet::default() };
     let has_instruction = |start: CodeOffset| users.contains(&start) || chosen.contains(&start);
     // Of what only counts among other things, callers matter for a choice alone.
     let may_be_chosen = elsewhere.checks || !users.is_empty() || !chosen.is_empty();

@@ -4,11 +4,11 @@
 //! control comes back. Calls are followed by one level, and only direct ones.
 
 use crate::address::{CodeOffset, Svma};
-use crate::function::block::Graph;
+use crate::function::loops::Outline;
 use crate::function::{Function, Program};
 use crate::image::Image;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
 
 /// How code runs again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,12 +34,12 @@ pub struct Repeated<'p> {
     image: &'p Image<'p>,
     program: &'p Program,
     /// The functions whose callers matter, by where they begin.
-    wanted: HashSet<CodeOffset>,
-    /// Places are looked up in order of address, so that the last graph serves many.
-    last: RefCell<Option<(Function, Graph)>>,
+    wanted: FxHashSet<CodeOffset>,
+    /// Places are looked up in order of address, so that the last outline serves many.
+    last: RefCell<Option<(Function, Outline)>>,
     /// The places that call each function of `wanted`.
-    callers: OnceCell<HashMap<CodeOffset, Vec<Svma>>>,
-    called: RefCell<HashMap<CodeOffset, bool>>,
+    callers: OnceCell<FxHashMap<CodeOffset, Vec<Svma>>>,
+    called: RefCell<FxHashMap<CodeOffset, bool>>,
 }
 
 impl<'p> Repeated<'p> {
@@ -80,9 +80,9 @@ impl<'p> Repeated<'p> {
         found
     }
 
-    fn callers(&self) -> &HashMap<CodeOffset, Vec<Svma>> {
+    fn callers(&self) -> &FxHashMap<CodeOffset, Vec<Svma>> {
         self.callers.get_or_init(|| {
-            let mut callers: HashMap<CodeOffset, Vec<Svma>> = HashMap::new();
+            let mut callers: FxHashMap<CodeOffset, Vec<Svma>> = FxHashMap::default();
             for edge in self.program.calls().chain(self.program.jumps()) {
                 if self.wanted.contains(&edge.to) {
                     callers.entry(edge.to).or_default().push(self.image.svma(edge.from));
@@ -94,22 +94,25 @@ impl<'p> Repeated<'p> {
 
     fn is_in_loop(&self, function: &Function, svma: Svma) -> bool {
         let mut last = self.last.borrow_mut();
-        let same = last.take().filter(|(of, graph)| of == function && graph.find(svma).is_some());
-        let (_, graph) = last
-            .insert(same.unwrap_or_else(|| (*function, Graph::of(self.image, self.program, function, svma))));
-        graph.find(svma).is_some_and(|(block, _)| graph.comes_back(block))
+        let known =
+            last.as_ref().filter(|(of, _)| of == function).and_then(|(_, outline)| outline.comes_back(svma));
+        known.unwrap_or_else(|| {
+            let (_, outline) =
+                last.insert((*function, Outline::of(self.image, self.program, function, svma)));
+            outline.comes_back(svma).unwrap_or(false)
+        })
     }
 }
 
 /// Which of some places of one function are in a loop of it.
 pub fn loops_at(image: &Image<'_>, program: &Program, function: &Function, places: &[Svma]) -> Vec<bool> {
-    let mut graph: Option<Graph> = None;
+    let mut outline: Option<Outline> = None;
     let in_loop = places.iter().map(|&svma| {
-        let graph = match graph.take().filter(|graph| graph.find(svma).is_some()) {
-            Some(known) => graph.insert(known),
-            None => graph.insert(Graph::of(image, program, function, svma)),
-        };
-        graph.find(svma).is_some_and(|(block, _)| graph.comes_back(block))
+        let known = outline.as_ref().and_then(|outline| outline.comes_back(svma));
+        known.unwrap_or_else(|| {
+            let outline = outline.insert(Outline::of(image, program, function, svma));
+            outline.comes_back(svma).unwrap_or(false)
+        })
     });
     in_loop.collect()
 }

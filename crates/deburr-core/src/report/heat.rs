@@ -8,7 +8,7 @@ use crate::function::Program;
 use crate::idiom::repeated::loops_at;
 use crate::image::Image;
 use rayon::prelude::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// How often a place is likely to run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) fn heat(image: &Image<'_>, program: &Program, places: &[Svma]) -> Vec
         .iter()
         .map(|run| run.first().and_then(|&svma| function(svma)).map(|it| program.whole(it).start))
         .collect();
-    let mut calls: HashMap<CodeOffset, u64> = wholes.iter().flatten().map(|&start| (start, 0)).collect();
+    let mut calls: FxHashMap<CodeOffset, u64> = wholes.iter().flatten().map(|&start| (start, 0)).collect();
     if !calls.is_empty() {
         for edge in program.calls().chain(program.jumps()) {
             if let Some(count) = calls.get_mut(&edge.to) {

@@ -8,7 +8,7 @@ use crate::function::reach::{Gap, Guard, Reach, Verdict, endangered_by};
 use crate::image::demangle;
 use crate::insn::{self, ClassSet, sweep::Wants};
 use deburr_cpu::{Feature, FeatureSet};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let required = required.fold(FeatureSet::EMPTY, |all, verdict| all.union(verdict.features));
     let having = context.guaranteed().unwrap_or_default().union(required);
     // Above a stated baseline it is an error of its own.
-    let errors: HashSet<CodeOffset> = context
+    let errors: FxHashSet<CodeOffset> = context
         .above_baseline
         .iter()
         .filter(|verdict| verdict.reach.is_unsafe())

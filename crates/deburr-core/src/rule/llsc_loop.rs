@@ -11,8 +11,8 @@ use crate::insn::Ordering;
 use crate::insn::sweep::Wants;
 use crate::remedy::{self, Compiler, Remedy};
 use deburr_cpu::Feature;
+use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -71,8 +71,8 @@ fn helper_around<'a>(context: &'a Context<'_>, sequence: &Sequence) -> Option<(C
 }
 
 /// How many direct calls and jumps each place has.
-fn calls_by_target(program: &Program) -> HashMap<CodeOffset, u64> {
-    let mut calls = HashMap::new();
+fn calls_by_target(program: &Program) -> FxHashMap<CodeOffset, u64> {
+    let mut calls = FxHashMap::default();
     for edge in program.calls().chain(program.jumps()) {
         *calls.entry(edge.to).or_default() += 1;
     }

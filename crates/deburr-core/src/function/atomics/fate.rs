@@ -12,14 +12,14 @@ use crate::function::ifunc::chosen_functions;
 use crate::function::{Function, Program};
 use crate::image::{Image, SymbolKind};
 use crate::insn::{self, Class, Flow, Insn, Reg};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// What determining the fates of one file's sequences takes.
 pub(super) struct Fates<'a> {
     image: &'a Image<'a>,
     program: &'a Program,
     /// Functions that are chosen when the program starts.
-    chosen: HashSet<CodeOffset>,
+    chosen: FxHashSet<CodeOffset>,
     /// Whether the file calls outlined helpers.
     is_outlined: bool,
     /// Whether frame descriptions cover most of the code.

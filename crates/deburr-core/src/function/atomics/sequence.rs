@@ -8,7 +8,8 @@ use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::function::loops::Loop;
 use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
-use std::collections::{HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// Maximum number of instructions between the two. Compilers put no more than five there.
 const LONGEST: usize = 48;
@@ -130,7 +131,7 @@ pub(super) fn pair(graph: &Graph, load: Svma) -> Option<Pair> {
     let (block, index) = graph.find(load)?;
     let at = |(block, index): (usize, usize)| graph.blocks.get(block)?.insns.get(index);
     let load = *at((block, index))?;
-    let mut came_from: HashMap<(usize, usize), (usize, usize)> = HashMap::new();
+    let mut came_from: FxHashMap<(usize, usize), (usize, usize)> = FxHashMap::default();
     let mut pending = VecDeque::from([(block, index)]);
     let mut written_back = None;
     while let Some(place) = pending.pop_front() {

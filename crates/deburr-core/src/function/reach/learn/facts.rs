@@ -4,11 +4,12 @@ use crate::address::CodeOffset;
 use crate::function::reach::domain::value::{Value, mask_of};
 use crate::function::reach::machine::effects::Facts;
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What each of several functions shows, by where it begins.
-pub(crate) type FactsByFunction = HashMap<CodeOffset, Arc<Facts>>;
+pub(crate) type FactsByFunction = FxHashMap<CodeOffset, Arc<Facts>>;
 
 /// The words that functions store to, all stores to each joined.
 pub(crate) fn stored_words<'f>(

@@ -141,7 +141,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
             queriers,
             followed,
             memory,
-            facts: FactsByFunction::new(),
+            facts: FactsByFunction::default(),
             waiting: BTreeSet::new(),
             late: BTreeSet::new(),
             dropped: BTreeMap::new(),

@@ -8,8 +8,9 @@ use crate::function::reach::file::view::View;
 use crate::function::reach::machine::memory::Argument;
 use crate::insn::Insn;
 use deburr_cpu::FeatureSet;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +119,7 @@ impl Facts {
 pub(crate) struct Effects {
     pub(crate) facts: Facts,
     /// The place of each among the facts' uses.
-    used: HashMap<(Svma, Svma, UseKind), usize>,
+    used: FxHashMap<(Svma, Svma, UseKind), usize>,
     /// The words that it has loaded, by address and width in bytes.
     pub(crate) words: RefCell<BTreeSet<(u64, u8)>>,
 }

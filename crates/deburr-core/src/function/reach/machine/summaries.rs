@@ -2,15 +2,16 @@
 
 use crate::address::CodeOffset;
 use crate::function::reach::domain::value::Value;
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 
 /// Functions by where they begin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Summaries {
     /// Functions that are run inside their callers: they query the CPU for what their arguments say.
-    pub(crate) inlined: HashSet<CodeOffset>,
+    pub(crate) inlined: FxHashSet<CodeOffset>,
     /// Functions that query the CPU, whatever their callers give them.
-    pub(crate) context_free: HashSet<CodeOffset>,
+    pub(crate) context_free: FxHashSet<CodeOffset>,
     /// Informative values that functions return.
     pub(crate) returns: BTreeMap<CodeOffset, Value>,
 }

@@ -4,6 +4,7 @@ use crate::address::{CodeOffset, Svma};
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
 use crate::function::reach::verdict::presumed::by_name::ByName;
+use crate::function::reach::verdict::settled::LastSettled;
 use crate::function::reach::verdict::unconditional::Unconditional;
 use crate::function::reach::verdict::unknown::cause::Cause;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct IncomingEdges {
     /// Functions that an address or an offset leads to, with why nothing more is known where the edges lead nowhere: the
     /// word of data, or the instruction that makes the address.
     pub pointed: BTreeMap<CodeOffset, (Cause, Svma)>,
+    /// What follows from the edges, once that was requested. Valid for as long as they are what they are.
+    pub settled: LastSettled,
 }
 
 impl IncomingEdges {

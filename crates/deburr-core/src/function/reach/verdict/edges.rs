@@ -20,7 +20,8 @@ use crate::function::reach::verdict::unconditional::handed_out;
 use crate::function::reach::verdict::unknown::cause::Cause;
 use crate::image::{Kind, SymbolOrigin};
 use crate::insn::{self, Flow, Operation, Reg};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Where control enters the file: where the loader does, and where other files may.
 pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
@@ -113,8 +114,8 @@ fn pointed(
 fn reached(
     into: &BTreeMap<Node, Vec<IncomingEdge>>,
     pointed: &BTreeMap<CodeOffset, (Cause, Svma)>,
-) -> HashSet<Node> {
-    let mut followers: HashMap<Node, Vec<Node>> = HashMap::new();
+) -> FxHashSet<Node> {
+    let mut followers: FxHashMap<Node, Vec<Node>> = FxHashMap::default();
     let mut pending: Vec<Node> = pointed.keys().map(|&start| Node::Function(start)).collect();
     for (&node, edge) in into.iter().flat_map(|(node, edges)| edges.iter().map(move |edge| (node, edge))) {
         match edge.from {
@@ -122,7 +123,7 @@ fn reached(
             Source::Root | Source::Export { .. } => pending.push(node),
         }
     }
-    let mut reached = HashSet::new();
+    let mut reached = FxHashSet::default();
     while let Some(node) = pending.pop() {
         if reached.insert(node) {
             pending.extend(followers.get(&node).into_iter().flatten());
@@ -167,7 +168,7 @@ struct Collector<'c, 'w, 'a> {
     /// The functions that only list variants.
     lists: BTreeSet<CodeOffset>,
     /// Which function lets out the address of which node.
-    used: HashSet<(CodeOffset, Node)>,
+    used: FxHashSet<(CodeOffset, Node)>,
     edges: IncomingEdges,
 }
 
@@ -179,7 +180,16 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
         }
         let edges = IncomingEdges { entries: closure.entries.clone(), ..IncomingEdges::default() };
         let mains = mains(file);
-        Collector { file, closure, learnt, objects, lists: lists(file), used: HashSet::new(), mains, edges }
+        Collector {
+            file,
+            closure,
+            learnt,
+            objects,
+            lists: lists(file),
+            used: FxHashSet::default(),
+            mains,
+            edges,
+        }
     }
 
     fn push(&mut self, to: Node, edge: IncomingEdge) {
@@ -373,7 +383,7 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
 
     /// Where several addresses may be let out, of which one is chosen: by one instruction, by several that store to the
     /// same place, or by what a function returns. Their functions do not all need the same.
-    fn choices(&self, facts: &Facts) -> HashSet<(Svma, UseKind)> {
+    fn choices(&self, facts: &Facts) -> FxHashSet<(Svma, UseKind)> {
         let image = self.file.image;
         type Place = (UseKind, Option<(Option<Reg>, i64)>, Option<Svma>);
         let mut places: BTreeMap<Place, Vec<&Use>> = BTreeMap::new();
@@ -386,7 +396,7 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
             let stored = memory.map(|memory| (memory.base, memory.displacement));
             places.entry((used.kind, stored, from)).or_default().push(used);
         }
-        let mut choices = HashSet::new();
+        let mut choices = FxHashSet::default();
         for uses in places.into_values() {
             let needs = |used: &&Use| {
                 let start = image.code_offset(used.address)?;

@@ -22,7 +22,8 @@ use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
 use crate::image::{Image, Linkage};
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Checks {
@@ -35,7 +36,7 @@ impl Checks {
         linkage: &Linkage<'_>,
         program: &Program,
         foreign: &[&Knowledge],
-        (stated, presumes): (&HashMap<CodeOffset, FeatureSet>, bool),
+        (stated, presumes): (&FxHashMap<CodeOffset, FeatureSet>, bool),
     ) -> Checks {
         let file = View::new(image, linkage, program, foreign);
         let known = seeds::known(&file);
@@ -107,7 +108,7 @@ impl Checks {
         image: &Image<'_>,
         program: &Program,
         permitted: FeatureSet,
-        stated: &HashMap<CodeOffset, FeatureSet>,
+        stated: &FxHashMap<CodeOffset, FeatureSet>,
     ) -> Vec<Verdict> {
         judge::judge(self, image, program, (permitted, stated))
     }

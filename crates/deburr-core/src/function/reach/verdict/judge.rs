@@ -10,7 +10,9 @@ use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict, known_cpus};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
+use crate::function::reach::verdict::net::settle;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
+use crate::function::reach::verdict::settled::{Entry, Known, Settled};
 use crate::function::reach::verdict::unknown::cause::{Because, Cause};
 use crate::function::reach::verdict::unknown::origin::{Approach, Origins};
 use crate::function::reach::verdict::unwinder;
@@ -19,8 +21,10 @@ use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
 use deburr_cpu::{Feature, FeatureSet};
+use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque, hash_map};
+use std::collections::{BTreeMap, BTreeSet, VecDeque, hash_map};
+use std::sync::Arc;
 
 /// Features that a program can use only after the operating system has handed it something to use them on: a
 /// protection key, a shadow stack, tagged memory. That comes before any instruction, in a system call of the caller.
@@ -29,70 +33,12 @@ const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS, Feat
 /// What outlined helpers of atomics use.
 const LSE: FeatureSet = FeatureSet::of(&[Feature::FEAT_LSE]);
 
-/// What is known of the CPU where a node begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known {
-    /// For certain.
-    proven: FeatureSet,
-    /// If each test that was not followed had proven everything.
-    possible: FeatureSet,
-}
-
-impl Known {
-    fn root() -> Known {
-        Known { proven: FeatureSet::EMPTY, possible: FeatureSet::EMPTY }
-    }
-
-    fn after(self, proof: Proof, all: FeatureSet) -> Known {
-        Known {
-            proven: self.proven.union(proof.features),
-            possible: if proof.is_doubtful { all } else { self.possible.union(proof.features) },
-        }
-    }
-
-    fn meet(self, other: Known) -> Known {
-        Known {
-            proven: self.proven.intersection(other.proven),
-            possible: self.possible.intersection(other.possible),
-        }
-    }
-}
-
-/// How a node is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Entry {
-    /// By control flow alone.
-    certain: Option<Known>,
-    /// By an address that went somewhere after a check.
-    checked: Option<Known>,
-    /// By an address that went somewhere without one.
-    bare: bool,
-    /// By a caller in another file that may have queried the CPU, or by an address whose use is not followed.
-    doubtful: bool,
-}
-
-impl Entry {
-    /// The same, where the user states that some features are there whenever the node is reached.
-    fn stating(self, features: FeatureSet) -> Entry {
-        let stating = |known: Known| Known {
-            proven: known.proven.union(features),
-            possible: known.possible.union(features),
-        };
-        let bare = (self.bare || self.doubtful).then(Known::root);
-        let checked = match (self.checked, bare) {
-            (Some(checked), Some(bare)) => Some(checked.meet(bare)),
-            (checked, bare) => checked.or(bare),
-        };
-        Entry { certain: self.certain.map(stating), checked: checked.map(stating), ..Entry::default() }
-    }
-}
-
 /// Judges every function that needs features beyond the permitted ones.
 pub(crate) fn judge(
     checks: &Checks,
     image: &Image<'_>,
     program: &Program,
-    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let mut decisive = Vec::new();
@@ -117,7 +63,7 @@ pub(crate) fn judge(
 pub(crate) fn unknown(
     checks: &Checks,
     (image, program): (&Image<'_>, &Program),
-    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
 ) -> BTreeMap<CodeOffset, FeatureSet> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let hits = judge.hits().into_iter();
@@ -132,7 +78,7 @@ pub(crate) fn unknown(
 fn presume(
     presumption: &Presumption,
     (image, program): (&Image<'_>, &Program),
-    (permitted, stated): (FeatureSet, &HashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
     verdicts: &mut [Verdict],
 ) {
     let judge = Judge::of(&presumption.checks, (image, program), permitted, stated);
@@ -164,7 +110,7 @@ pub(crate) fn unchecked_paths(
     program: &Program,
     permitted: FeatureSet,
 ) -> BTreeSet<Svma> {
-    let stated = HashMap::new();
+    let stated = FxHashMap::default();
     let judge = Judge::of(checks, (image, program), permitted, &stated);
     let paths = judge.hits().into_iter().filter_map(|(start, hits)| {
         let worst = judge.assess(start, &hits).worst;
@@ -184,245 +130,8 @@ fn is_text(image: &Image<'_>, at: Svma) -> bool {
     are_letters(0, LETTERS - 16) && [0, 8, 16].into_iter().any(|before| are_letters(before, LETTERS))
 }
 
-/// What is made of an exported function's callers in other files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Callers {
-    /// No unchecked caller: it is a choice of the file's own checks, or reached within the file anyway.
-    #[default]
-    None,
-    /// Others may call it, and may have to query the CPU before.
-    Doubtful,
-    /// Others call it as they like.
-    Any,
-}
-
-/// The edges, by number of node instead of by node.
-struct Net<'c> {
-    nodes: Vec<Node>,
-    edges: Vec<&'c [IncomingEdge]>,
-    /// Of each edge into each node, the number of the node that it begins in; `None` for a root.
-    sources: Vec<Vec<Option<usize>>>,
-    /// The nodes that each node has edges to.
-    followers: Vec<Vec<usize>>,
-    /// Of each node.
-    callers: Vec<Callers>,
-    /// The nodes that an address leads to, and no edge.
-    lost: BTreeSet<usize>,
-    all: FeatureSet,
-}
-
-impl<'c> Net<'c> {
-    fn of(checks: &'c Checks, all: FeatureSet) -> Net<'c> {
-        let into = &checks.edges.into;
-        let nodes: Vec<Node> = into.keys().copied().collect();
-        let number: HashMap<Node, usize> = nodes.iter().copied().zip(0..).collect();
-        let edges: Vec<&[IncomingEdge]> = into.values().map(Vec::as_slice).collect();
-        let mut followers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-        let mut sources = Vec::with_capacity(nodes.len());
-        for (to, edges) in edges.iter().enumerate() {
-            let of = |edge: &IncomingEdge| match edge.from {
-                Source::Root | Source::Export { .. } => None,
-                // A node that nothing leads to is never reached.
-                Source::Node(node) => Some(number.get(&node).copied().unwrap_or(usize::MAX)),
-            };
-            let from: Vec<Option<usize>> = edges.iter().map(of).collect();
-            for from in from.iter().flatten() {
-                if let Some(followers) = followers.get_mut(*from)
-                    && followers.last() != Some(&to)
-                {
-                    followers.push(to);
-                }
-            }
-            sources.push(from);
-        }
-        let callers = vec![Callers::None; nodes.len()];
-        Net { nodes, edges, sources, followers, callers, lost: BTreeSet::new(), all }
-    }
-
-    /// The edges into a node with the entries that they begin in.
-    fn edges_into<'n>(
-        &'n self,
-        node: usize,
-        entries: &'n [Entry],
-    ) -> impl Iterator<Item = (&'c IncomingEdge, Entry)> + 'n {
-        let edges = self.edges.get(node).copied().unwrap_or_default();
-        let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
-        let root = Entry { certain: Some(Known::root()), ..Entry::default() };
-        let outside = match self.callers.get(node).copied().unwrap_or_default() {
-            Callers::None => Entry::default(),
-            Callers::Doubtful => Entry { doubtful: true, ..Entry::default() },
-            Callers::Any => root,
-        };
-        edges.iter().zip(sources).map(move |(edge, source)| {
-            let entry = match (edge.from, source) {
-                (Source::Export { .. }, _) => outside,
-                (_, Some(source)) => entries.get(*source).copied().unwrap_or_default(),
-                (_, None) => root,
-            };
-            (edge, entry)
-        })
-    }
-
-    /// Computes each node's entry from those that lead to it, until nothing changes.
-    fn settle(&self, entries: &mut [Entry], entry: impl Fn(usize, &[Entry]) -> Entry) {
-        let mut pending: VecDeque<usize> = (0..self.nodes.len()).collect();
-        let mut is_pending = vec![true; self.nodes.len()];
-        while let Some(node) = pending.pop_front() {
-            if let Some(mark) = is_pending.get_mut(node) {
-                *mark = false;
-            }
-            let new = entry(node, entries);
-            let Some(known) = entries.get_mut(node).filter(|known| **known != new) else { continue };
-            *known = new;
-            for &follower in self.followers.get(node).map(Vec::as_slice).unwrap_or_default() {
-                if let Some(mark) = is_pending.get_mut(follower).filter(|mark| !**mark) {
-                    *mark = true;
-                    pending.push_back(follower);
-                }
-            }
-        }
-    }
-
-    /// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
-    /// first, since it does not depend on where addresses go.
-    fn entries(&self, permitted: FeatureSet, stated: &HashMap<CodeOffset, FeatureSet>) -> Vec<Entry> {
-        let state = |node: usize, entry: Entry| match self.nodes.get(node) {
-            Some(Node::Function(start)) => {
-                stated.get(start).map_or(entry, |&features| entry.stating(features))
-            }
-            _ => entry,
-        };
-        let mut entries = vec![Entry::default(); self.nodes.len()];
-        self.settle(&mut entries, |node, entries| {
-            let certain = self.edges_into(node, entries).filter(|(edge, _)| edge.is_certain);
-            let known = certain.filter_map(|(edge, from)| Some(from.certain?.after(edge.proof, self.all)));
-            state(node, Entry { certain: known.reduce(Known::meet), ..Entry::default() })
-        });
-        self.settle(&mut entries, |node, entries| {
-            let own = entries.get(node).copied().unwrap_or_default();
-            if own.certain.is_some() {
-                return own;
-            }
-            let mut entry = Entry::default();
-            if self.lost.contains(&node) {
-                entry.doubtful = true;
-                return state(node, entry);
-            }
-            for (edge, from) in self.edges_into(node, entries) {
-                let known = match from {
-                    Entry { certain: Some(known), .. }
-                    | Entry { certain: None, checked: Some(known), .. } => known,
-                    Entry { certain: None, checked: None, bare, doubtful } if bare || doubtful => {
-                        Known::root()
-                    }
-                    _ => continue,
-                };
-                let is_doubtful = from.certain.is_none() && from.checked.is_none() && !from.bare;
-                let known = known.after(edge.proof, self.all);
-                if known.possible.is_subset(permitted) {
-                    entry.bare |= !is_doubtful && !edge.is_loose;
-                    entry.doubtful |= is_doubtful || edge.is_loose;
-                } else {
-                    entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
-                }
-            }
-            state(node, entry)
-        });
-        entries
-    }
-
-    /// The exported functions, by number, with whether others are meant to call them.
-    fn exports(&self) -> Vec<(usize, bool)> {
-        let exported = |edges: &[IncomingEdge]| {
-            edges.iter().find_map(|edge| match edge.from {
-                Source::Export { is_interface } => Some(is_interface),
-                _ => None,
-            })
-        };
-        let numbered = self.edges.iter().enumerate();
-        numbered.filter_map(|(node, edges)| Some((node, exported(edges)?))).collect()
-    }
-
-    /// The edges into a node that begin elsewhere in the file.
-    fn inside(&self, node: usize) -> impl Iterator<Item = &'c IncomingEdge> + '_ {
-        let edges = self.edges.get(node).copied().unwrap_or_default();
-        let sources = self.sources.get(node).map(Vec::as_slice).unwrap_or_default();
-        let edges = edges.iter().zip(sources).filter(move |(_, from)| from.is_some_and(|from| from != node));
-        edges.map(|(edge, _)| edge)
-    }
-}
-
-/// What is known where each node begins, and the exported functions that others call as they like.
-///
-/// An exported function that the file reaches itself, and only after checks, is what the check chooses. It is exported
-/// for another part of the same project, whose callers have to query the CPU as well. Such functions are found from
-/// outside inwards: those that nothing in the file reaches are certainly for others.
-fn entries(
-    checks: &Checks,
-    all: FeatureSet,
-    permitted: FeatureSet,
-    stated: &HashMap<CodeOffset, FeatureSet>,
-) -> (HashMap<Node, Entry>, BTreeSet<Node>) {
-    let mut net = Net::of(checks, all);
-    let mut pending = net.exports();
-    let calls = |is_sure: bool| if is_sure { Callers::Any } else { Callers::Doubtful };
-    let mut entries = Vec::new();
-    for iteration in 0..3 {
-        let known = std::mem::take(&mut entries);
-        let is_reached =
-            |node: usize| known.get(node).is_some_and(|entry: &Entry| *entry != Entry::default());
-        let is_called = |edge: &IncomingEdge| edge.is_certain && edge.proof.is_empty();
-        // The order matters only where some are roots.
-        if iteration == 1 && (checks.any || !pending.iter().any(|&(_, is_interface)| is_interface)) {
-            entries = known;
-            continue;
-        }
-        let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match iteration {
-            0 => net.inside(node).next().is_none(),
-            1 => !is_reached(node) && net.inside(node).any(is_called),
-            _ => !is_reached(node),
-        });
-        for &(node, is_interface) in &outer {
-            // What the file uses itself may be for its own use alone, after a check that was not found.
-            let is_chosen = iteration > 0 && checks.any;
-            if let Some(callers) = net.callers.get_mut(node) {
-                *callers = calls(is_interface && !is_chosen);
-            }
-        }
-        pending = inner;
-        entries = if iteration > 0 && outer.is_empty() { known } else { net.entries(permitted, stated) };
-    }
-    // A pointer to it goes somewhere without a check. Where the file queries the CPU at all, that is likely after a
-    // choice.
-    let mut is_changed = false;
-    for (node, is_interface) in pending {
-        let entry = entries.get(node).copied().unwrap_or_default();
-        if is_interface && entry.certain.is_none() && entry.checked.is_none() {
-            is_changed = true;
-            if let Some(callers) = net.callers.get_mut(node) {
-                *callers = calls(!checks.any);
-            }
-        }
-    }
-    if is_changed {
-        entries = net.entries(permitted, stated);
-    }
-    // What leads to an address may be out of sight.
-    let numbered = net.nodes.iter().zip(&entries).zip(0..);
-    let lost = numbered.filter(|((node, entry), _)| {
-        **entry == Entry::default() && checks.edges.pointed_to(**node).is_some()
-    });
-    net.lost = lost.map(|(_, number)| number).collect();
-    if !net.lost.is_empty() {
-        entries = net.entries(permitted, stated);
-    }
-    let numbered = net.nodes.iter().zip(&net.callers);
-    let roots = numbered.filter(|(_, callers)| **callers == Callers::Any).map(|(node, _)| *node).collect();
-    (net.nodes.iter().copied().zip(entries).collect(), roots)
-}
-
 /// By node, the one before it on a path from a root, and whether that calls it.
-type Tree = HashMap<Node, Option<(Node, bool)>>;
+type Tree = FxHashMap<Node, Option<(Node, bool)>>;
 
 /// An entry, and the part of the function that an instruction is in.
 type EntryAndPart = (CodeOffset, Option<CodeOffset>);
@@ -432,17 +141,14 @@ struct Judge<'j, 'a> {
     image: &'j Image<'a>,
     program: &'j Program,
     permitted: FeatureSet,
-    all: FeatureSet,
     /// By group of features, those that are not permitted.
     needs: Vec<FeatureSet>,
-    stated: &'j HashMap<CodeOffset, FeatureSet>,
-    entries: HashMap<Node, Entry>,
-    /// The exported functions that others call as they like.
-    roots: BTreeSet<Node>,
+    stated: &'j FxHashMap<CodeOffset, FeatureSet>,
+    settled: Arc<Settled>,
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
-    trees: RefCell<HashMap<(FeatureSet, bool), Tree>>,
+    trees: RefCell<FxHashMap<(FeatureSet, bool), Tree>>,
     /// By entry, and by the part of the function that is asked for: the blocks that its branches lead to.
-    led_to: RefCell<HashMap<EntryAndPart, Vec<Extent>>>,
+    led_to: RefCell<FxHashMap<EntryAndPart, Vec<Extent>>>,
     /// What known CPUs have.
     cpus: OnceCell<Vec<FeatureSet>>,
 }
@@ -504,14 +210,13 @@ impl<'j, 'a> Judge<'j, 'a> {
         checks: &'j Checks,
         (image, program): (&'j Image<'a>, &'j Program),
         permitted: FeatureSet,
-        stated: &'j HashMap<CodeOffset, FeatureSet>,
+        stated: &'j FxHashMap<CodeOffset, FeatureSet>,
     ) -> Judge<'j, 'a> {
-        let all: FeatureSet = Feature::all().collect();
-        let (entries, roots) = entries(checks, all, permitted, stated);
+        let settled = checks.edges.settled.get(permitted, stated, || settle(checks, permitted, stated));
         let groups = (0..).map(FeatureGroup).take(insn::feature_group_count(image.arch));
         let needs = groups.map(|group| insn::features_of(image.arch, group).minus(permitted)).collect();
         let (trees, led_to, cpus) = (RefCell::default(), RefCell::default(), OnceCell::new());
-        Judge { checks, image, program, permitted, all, needs, stated, entries, roots, trees, led_to, cpus }
+        Judge { checks, image, program, permitted, needs, stated, settled, trees, led_to, cpus }
     }
 
     /// The features that an instruction needs and that are not permitted.
@@ -542,7 +247,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         let mut local = None;
         for (entry, ranges) in self.checks.edges.entries_of(start) {
             let facts = self.checks.facts.get(&entry);
-            let known = self.entries.get(&Node::Function(entry)).copied().unwrap_or_default();
+            let known = self.settled.entry(Node::Function(entry)).unwrap_or_default();
             let mut last = None;
             for hit in hits.iter().filter(|hit| leads_to(ranges, hit.at)) {
                 let (at, needs) = (hit.at, self.needs(hit));
@@ -585,7 +290,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                     });
                 }
                 if reach.is_unsafe() {
-                    let proven = known.certain.unwrap_or(Known::root()).after(proof, self.all).proven;
+                    let proven = known.certain.unwrap_or(Known::root()).after(proof).proven;
                     gaps.insert(Gap { proven: proven.minus(self.permitted), missing });
                 }
                 if reach == Reach::Unknown && entry == start {
@@ -636,7 +341,7 @@ impl<'j, 'a> Judge<'j, 'a> {
 
     /// What a check proves that an instruction's function is chosen by through a pointer, where that is not all it needs.
     fn chosen(&self, entry: Entry, proof: Proof, missing: FeatureSet) -> Option<Gap> {
-        let known = entry.checked.filter(|_| entry.certain.is_none())?.after(proof, self.all);
+        let known = entry.checked.filter(|_| entry.certain.is_none())?.after(proof);
         let proven = known.proven.minus(self.permitted);
         (!proven.is_empty() && !missing.is_subset(known.possible)).then_some(Gap { proven, missing })
     }
@@ -692,7 +397,7 @@ impl<'j, 'a> Judge<'j, 'a> {
 
     /// Judges one instruction: its reach, and the features that are not proven.
     fn hit(&self, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
-        let here = |known: Known| known.after(proof, self.all);
+        let here = |known: Known| known.after(proof);
         match (entry.certain, entry.checked, entry.bare || entry.doubtful) {
             (Some(known), ..) => {
                 let known = here(known);
@@ -731,9 +436,9 @@ impl<'j, 'a> Judge<'j, 'a> {
     fn because(&self, decisive: &Decisive) -> Because {
         let &Decisive { at, missing, entry, .. } = decisive;
         let is_doubted = |known: Known| missing.is_subset(known.possible) && !missing.is_subset(known.proven);
-        let approach = |node: Node| match self.entries.get(&node) {
-            Some(entry) if *entry == Entry::default() => Approach::Never,
-            Some(Entry { certain, checked, .. }) => match certain.or(*checked) {
+        let approach = |node: Node| match self.settled.entry(node) {
+            Some(entry) if entry == Entry::default() => Approach::Never,
+            Some(Entry { certain, checked, .. }) => match certain.or(checked) {
                 Some(known) if is_doubted(known) => Approach::Doubted,
                 _ => Approach::Open,
             },
@@ -745,7 +450,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         if proof.is_some_and(|proof| proof.is_doubtful) {
             return origins.test_before(entry, at);
         }
-        let certain = self.entries.get(&Node::Function(entry)).and_then(|known| known.certain);
+        let certain = self.settled.entry(Node::Function(entry)).and_then(|known| known.certain);
         match certain {
             Some(known) if is_doubted(known) => origins.because(entry, missing, true),
             _ if missing.is_subset(GRANTED) => Because::of_file(Cause::GrantedBySystem),
@@ -781,7 +486,7 @@ impl<'j, 'a> Judge<'j, 'a> {
     /// A shortest path from a root on which the features stay unproven.
     fn path(&self, entry: CodeOffset, missing: FeatureSet) -> Vec<Step> {
         let last = Node::Function(entry);
-        let is_certain = self.entries.get(&last).is_some_and(|entry| entry.certain.is_some());
+        let is_certain = self.settled.entry(last).is_some_and(|entry| entry.certain.is_some());
         let mut trees = self.trees.borrow_mut();
         let tree = trees.entry((missing, is_certain)).or_insert_with(|| self.tree(missing, is_certain));
         let mut path = Vec::new();
@@ -804,13 +509,13 @@ impl<'j, 'a> Judge<'j, 'a> {
             let proves = edge.proof.is_doubtful || missing.is_subset(edge.proof.features);
             !proves && !edge.is_loose && (edge.is_certain || !is_certain)
         };
-        let mut tree = Tree::new();
-        let mut onward: HashMap<Node, Vec<(Node, bool)>> = HashMap::new();
+        let mut tree = Tree::default();
+        let mut onward: FxHashMap<Node, Vec<(Node, bool)>> = FxHashMap::default();
         let mut pending = VecDeque::new();
         for (&to, edges) in &self.checks.edges.into {
             for edge in edges.iter().filter(|edge| is_open(edge)) {
                 match edge.from {
-                    Source::Export { .. } if !self.roots.contains(&to) => {}
+                    Source::Export { .. } if !self.settled.roots.contains(&to) => {}
                     Source::Root | Source::Export { .. } => {
                         if tree.insert(to, None).is_none() {
                             pending.push_back(to);

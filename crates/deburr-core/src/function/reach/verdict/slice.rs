@@ -17,7 +17,8 @@ use crate::function::reach::verdict::unconditional::{Tested, Unconditional};
 use crate::insn::sweep::Edge;
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Iterations of the search for what refers to the data that refers to functions.
@@ -43,9 +44,9 @@ pub(crate) struct Closure {
     /// Where those begin that have instructions above the first level.
     pub has_hits: BTreeSet<CodeOffset>,
     /// Calls and jumps into each from outside, by where it begins.
-    pub direct: HashMap<CodeOffset, Vec<Edge>>,
+    pub direct: FxHashMap<CodeOffset, Vec<Edge>>,
     /// Instructions that make the address of each.
-    pub taken: HashMap<CodeOffset, Vec<CodeOffset>>,
+    pub taken: FxHashMap<CodeOffset, Vec<CodeOffset>>,
     /// Cells that hold the address of each node, and the object that each cell is in.
     pub cells: BTreeMap<Node, Vec<(Svma, u64)>>,
     /// References to the objects and to the cells.
@@ -79,7 +80,7 @@ impl Closure {
         file: &View<'_, '_>,
         facts: &FactsByFunction,
         roots: &BTreeMap<CodeOffset, Source>,
-        stated: &HashMap<CodeOffset, FeatureSet>,
+        stated: &FxHashMap<CodeOffset, FeatureSet>,
     ) -> Closure {
         let tested = Tested { file, facts, stated };
         let closure = Closure { unconditional: tested.unconditional_from(roots), ..Closure::default() };
@@ -142,7 +143,7 @@ struct Back<'b, 'w, 'a> {
     facts: &'b FactsByFunction,
     tested: Tested<'b, 'w, 'a>,
     /// Whether control may get to functions by a pointer before anything has queried the CPU, as far as it mattered.
-    pointed: HashMap<CodeOffset, bool>,
+    pointed: FxHashMap<CodeOffset, bool>,
     closure: Closure,
     /// Functions that more is needed from than is known of them.
     pending: BTreeMap<CodeOffset, FeatureSet>,

@@ -14,7 +14,8 @@ use crate::function::reach::verdict::node::Source;
 use crate::function::{Function, Program};
 use crate::insn::sweep::{Edge, ReferenceKind};
 use deburr_cpu::FeatureSet;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The functions that some others lead to by calls without a check before them.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +30,7 @@ pub(crate) struct Tested<'k, 'w, 'a> {
     pub file: &'k View<'w, 'a>,
     pub facts: &'k FactsByFunction,
     /// Functions that the user knows to be guarded.
-    pub stated: &'k HashMap<CodeOffset, FeatureSet>,
+    pub stated: &'k FxHashMap<CodeOffset, FeatureSet>,
 }
 
 impl Tested<'_, '_, '_> {
@@ -52,7 +53,7 @@ impl Tested<'_, '_, '_> {
 
     /// Whether control gets to a function that something points to, and from there to this one, before anything has
     /// queried the CPU. `known`: what was found before.
-    pub(crate) fn is_pointed_to(&self, start: CodeOffset, known: &mut HashMap<CodeOffset, bool>) -> bool {
+    pub(crate) fn is_pointed_to(&self, start: CodeOffset, known: &mut FxHashMap<CodeOffset, bool>) -> bool {
         let mut seen = BTreeSet::from([start]);
         let mut pending = vec![start];
         let mut is_pointed_to = false;

@@ -15,8 +15,9 @@ use crate::function::reach::verdict::presumed::words::Words;
 use crate::image::{Image, demangle};
 use crate::insn;
 use deburr_cpu::{Arch, FeatureSet};
+use rustc_hash::FxHashMap;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the names of a file say.
 #[derive(Debug, Default)]
@@ -46,7 +47,7 @@ impl Names {
         // Most files have no such names.
         let words = LazyCell::new(|| Words::of(arch));
         let cpus = LazyCell::new(|| known_cpus(arch, permitted));
-        let mut known: HashMap<(FeatureSet, FeatureSet), Agreement> = HashMap::new();
+        let mut known: FxHashMap<(FeatureSet, FeatureSet), Agreement> = FxHashMap::default();
         let said = needs(file, permitted).into_iter().filter_map(|(start, needs)| {
             let function = file.program.function_from(start);
             let name = function.and_then(|function| file.program.name(function, file.image))?;

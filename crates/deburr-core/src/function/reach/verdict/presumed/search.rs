@@ -28,9 +28,10 @@ use crate::function::reach::verdict::slice::Closure;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup, Reg};
 use deburr_cpu::FeatureSet;
+use rustc_hash::FxHashSet;
 use std::cell::LazyCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Fields and arguments that are tried, those that may choose most first.
@@ -65,7 +66,7 @@ impl Search<'_, '_, '_> {
         }
         let hits = self.hits();
         let groups =
-            || hits.values().flatten().copied().flatten().map(|hit| hit.group).collect::<HashSet<_>>();
+            || hits.values().flatten().copied().flatten().map(|hit| hit.group).collect::<FxHashSet<_>>();
         let mut needs: BTreeSet<FeatureSet> = self.unknown.values().copied().collect();
         if needs.len() < DIFFERENT {
             needs.extend(groups().into_iter().map(|group| self.needs(group)));

@@ -1,0 +1,338 @@
+//! What is known of the CPU where each node begins: follows the edges from the roots, until nothing changes.
+//!
+//! In: [`IncomingEdges`]. Out: [`Settled`], an [`Entry`] by node. Edges are kept in flat arrays, in both directions, by
+//! dense numbers of nodes; what is known and what is proven repeats, and is kept once. One round costs as much as there are
+//! edges; a node is visited again only after one that it depends on has changed.
+
+use crate::address::CodeOffset;
+use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::verdict::checks::{Checks, IncomingEdges};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
+use crate::function::reach::verdict::settled::{Entry, Known, Knowns, NONE, Numbered, Settled};
+use deburr_cpu::FeatureSet;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// What is made of an exported function's callers in other files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Callers {
+    /// No unchecked caller: it is a choice of the file's own checks, or reached within the file anyway.
+    #[default]
+    None,
+    /// Others may call it, and may have to query the CPU before.
+    Doubtful,
+    /// Others call it as they like.
+    Any,
+}
+
+/// What is known where each node begins.
+///
+/// An exported function that the file reaches itself, and only after checks, is what the check chooses. It is exported
+/// for another part of the same project, whose callers have to query the CPU as well. Such functions are found from
+/// outside inwards: those that nothing in the file reaches are certainly for others.
+pub(super) fn settle(
+    checks: &Checks,
+    permitted: FeatureSet,
+    stated: &FxHashMap<CodeOffset, FeatureSet>,
+) -> Settled {
+    let mut net = Net::of(&checks.edges, permitted, stated);
+    let mut pending = net.exports(&checks.edges);
+    let calls = |is_sure: bool| if is_sure { Callers::Any } else { Callers::Doubtful };
+    let mut entries: Vec<Numbered> = Vec::new();
+    for iteration in 0..3 {
+        let known = std::mem::take(&mut entries);
+        let is_reached =
+            |node: usize| known.get(node).is_some_and(|entry: &Numbered| *entry != Numbered::default());
+        // The order matters only where some are roots.
+        if iteration == 1 && (checks.any || !pending.iter().any(|&(_, is_interface)| is_interface)) {
+            entries = known;
+            continue;
+        }
+        let (outer, inner): (Vec<_>, Vec<_>) = pending.into_iter().partition(|&(node, _)| match iteration {
+            0 => net.inside(node).next().is_none(),
+            1 => !is_reached(node) && net.inside(node).any(|edge| edge.is_certain && edge.is_bare),
+            _ => !is_reached(node),
+        });
+        for &(node, is_interface) in &outer {
+            // What the file uses itself may be for its own use alone, after a check that was not found.
+            let is_chosen = iteration > 0 && checks.any;
+            if let Some(callers) = net.callers.get_mut(node) {
+                *callers = calls(is_interface && !is_chosen);
+            }
+        }
+        pending = inner;
+        entries = if iteration > 0 && outer.is_empty() { known } else { net.entries() };
+    }
+    // A pointer to it goes somewhere without a check. Where the file queries the CPU at all, that is likely after a
+    // choice.
+    let mut is_changed = false;
+    for (node, is_interface) in pending {
+        let entry = entries.get(node).copied().unwrap_or_default();
+        if is_interface && entry.certain == NONE && entry.checked == NONE {
+            is_changed = true;
+            if let Some(callers) = net.callers.get_mut(node) {
+                *callers = calls(!checks.any);
+            }
+        }
+    }
+    if is_changed {
+        entries = net.entries();
+    }
+    // What leads to an address may be out of sight.
+    let mut is_lost = false;
+    for ((node, entry), lost) in net.nodes.iter().zip(&entries).zip(&mut net.lost) {
+        *lost = *entry == Numbered::default() && checks.edges.pointed_to(*node).is_some();
+        is_lost |= *lost;
+    }
+    if is_lost {
+        // Control flow does not depend on it.
+        entries
+            .iter_mut()
+            .for_each(|entry| *entry = Numbered { certain: entry.certain, ..Numbered::default() });
+        net.follow_addresses(&mut entries);
+    }
+    let numbered = net.nodes.iter().zip(&net.callers);
+    let roots = numbered.filter(|(_, callers)| **callers == Callers::Any).map(|(node, _)| *node).collect();
+    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots }
+}
+
+/// The number of the loader, as the source of an edge.
+const ROOT: u32 = u32::MAX - 1;
+/// That of callers in other files.
+const EXPORT: u32 = u32::MAX - 2;
+
+/// An edge, as far as it matters here.
+#[derive(Debug, Clone, Copy)]
+struct Edge {
+    /// The number of the node that it begins in, [`ROOT`], [`EXPORT`], or [`NONE`] for a node that nothing leads to.
+    source: u32,
+    /// Place in the list of proofs.
+    proof: u32,
+    is_certain: bool,
+    is_loose: bool,
+    /// Whether it proves nothing.
+    is_bare: bool,
+}
+
+/// The edges, by numbers of nodes.
+struct Net<'n> {
+    nodes: Vec<Node>,
+    /// By the node that they lead to; of each node the first.
+    edges: Vec<Edge>,
+    firsts: Vec<u32>,
+    /// The nodes that each node has edges to; of each node the first.
+    followers: Vec<u32>,
+    first_followers: Vec<u32>,
+    proofs: Vec<Proof>,
+    knowns: Knowns,
+    /// Of each node.
+    callers: Vec<Callers>,
+    /// Whether an address leads to it, and no edge.
+    lost: Vec<bool>,
+    permitted: FeatureSet,
+    stated: &'n FxHashMap<CodeOffset, FeatureSet>,
+}
+
+impl<'n> Net<'n> {
+    fn of(
+        edges: &IncomingEdges,
+        permitted: FeatureSet,
+        stated: &'n FxHashMap<CodeOffset, FeatureSet>,
+    ) -> Net<'n> {
+        let nodes: Vec<Node> = edges.into.keys().copied().collect();
+        let number: FxHashMap<Node, u32> = nodes.iter().copied().zip(0..).collect();
+        let mut numbers: FxHashMap<(FeatureSet, bool), u32> = FxHashMap::default();
+        let mut proofs = Vec::new();
+        let (mut flat, mut firsts) = (Vec::new(), vec![0]);
+        let mut counts = vec![0u32; nodes.len() + 1];
+        for edges in edges.into.values() {
+            for edge in edges {
+                let source = match edge.from {
+                    Source::Root => ROOT,
+                    Source::Export { .. } => EXPORT,
+                    Source::Node(node) => number.get(&node).copied().unwrap_or(NONE),
+                };
+                if let Some(count) = counts.get_mut(source as usize) {
+                    *count += 1;
+                }
+                let IncomingEdge { proof, is_certain, is_loose, .. } = *edge;
+                let proof = *numbers.entry((proof.features, proof.is_doubtful)).or_insert_with(|| {
+                    proofs.push(proof);
+                    proofs.len() as u32 - 1
+                });
+                let is_bare = edge.proof.is_empty();
+                flat.push(Edge { source, proof, is_certain, is_loose, is_bare });
+            }
+            firsts.push(flat.len() as u32);
+        }
+        let (followers, first_followers) = followers(&flat, &firsts, counts);
+        let (callers, lost) = (vec![Callers::None; nodes.len()], vec![false; nodes.len()]);
+        let knowns = Knowns::default();
+        Net {
+            nodes,
+            edges: flat,
+            firsts,
+            followers,
+            first_followers,
+            proofs,
+            knowns,
+            callers,
+            lost,
+            permitted,
+            stated,
+        }
+    }
+
+    fn edges_into(&self, node: usize) -> &[Edge] {
+        slice_of(&self.edges, &self.firsts, node)
+    }
+
+    /// The proof of an edge, and the entry that it begins in.
+    fn beginning(&self, edge: &Edge, node: usize, entries: &[Numbered]) -> (Proof, Entry) {
+        let proof = self.proofs.get(edge.proof as usize).copied().unwrap_or(Proof::EMPTY);
+        let root = Entry { certain: Some(Known::root()), ..Entry::default() };
+        let entry = match edge.source {
+            ROOT => root,
+            EXPORT => match self.callers.get(node).copied().unwrap_or_default() {
+                Callers::None => Entry::default(),
+                Callers::Doubtful => Entry { doubtful: true, ..Entry::default() },
+                Callers::Any => root,
+            },
+            source => self.knowns.entry(entries.get(source as usize).copied().unwrap_or_default()),
+        };
+        (proof, entry)
+    }
+
+    /// Computes each node's entry from those that lead to it, until nothing changes.
+    fn settle(
+        &mut self,
+        entries: &mut [Numbered],
+        entry: impl Fn(&Net<'_>, usize, &[Numbered]) -> Option<Entry>,
+    ) {
+        let mut pending: VecDeque<u32> = (0..self.nodes.len() as u32).collect();
+        let mut is_pending = vec![true; self.nodes.len()];
+        while let Some(number) = pending.pop_front() {
+            let node = number as usize;
+            if let Some(mark) = is_pending.get_mut(node) {
+                *mark = false;
+            }
+            let Some(new) = entry(self, node, entries) else { continue };
+            let new = self.knowns.numbered(self.stating(node, new));
+            let Some(known) = entries.get_mut(node).filter(|known| **known != new) else { continue };
+            *known = new;
+            for &follower in slice_of(&self.followers, &self.first_followers, node) {
+                if let Some(mark) = is_pending.get_mut(follower as usize).filter(|mark| !**mark) {
+                    *mark = true;
+                    pending.push_back(follower);
+                }
+            }
+        }
+    }
+
+    /// An entry with what the user states of its node.
+    fn stating(&self, node: usize, entry: Entry) -> Entry {
+        match self.nodes.get(node) {
+            Some(Node::Function(start)) if !self.stated.is_empty() => {
+                self.stated.get(start).map_or(entry, |&features| entry.stating(features))
+            }
+            _ => entry,
+        }
+    }
+
+    /// What is known where each node begins: the greatest solution, reached by going on from the roots. Control flow
+    /// first, since it does not depend on where addresses go.
+    fn entries(&mut self) -> Vec<Numbered> {
+        let mut entries = vec![Numbered::default(); self.nodes.len()];
+        self.settle(&mut entries, |net, node, entries| {
+            let mut known: Option<Known> = None;
+            for edge in net.edges_into(node).iter().filter(|edge| edge.is_certain) {
+                let (proof, from) = net.beginning(edge, node, entries);
+                if let Some(from) = from.certain {
+                    let from = from.after(proof);
+                    known = Some(known.map_or(from, |known| known.meet(from)));
+                }
+            }
+            Some(Entry { certain: known, ..Entry::default() })
+        });
+        self.follow_addresses(&mut entries);
+        entries
+    }
+
+    /// How the nodes are reached that control flow alone does not lead to.
+    fn follow_addresses(&mut self, entries: &mut [Numbered]) {
+        self.settle(entries, |net, node, entries| {
+            if entries.get(node).is_none_or(|own| own.certain != NONE) {
+                return None;
+            }
+            let mut entry = Entry::default();
+            if net.lost.get(node) == Some(&true) {
+                entry.doubtful = true;
+                return Some(entry);
+            }
+            for edge in net.edges_into(node) {
+                let (proof, from) = net.beginning(edge, node, entries);
+                let known = match (from.certain.or(from.checked), from.bare || from.doubtful) {
+                    (Some(known), _) => known,
+                    (None, true) => Known::root(),
+                    (None, false) => continue,
+                };
+                let is_doubtful = from.certain.is_none() && from.checked.is_none() && !from.bare;
+                let known = known.after(proof);
+                if known.possible.is_subset(net.permitted) {
+                    entry.bare |= !is_doubtful && !edge.is_loose;
+                    entry.doubtful |= is_doubtful || edge.is_loose;
+                } else {
+                    entry.checked = Some(entry.checked.map_or(known, |checked| checked.meet(known)));
+                }
+            }
+            Some(entry)
+        });
+    }
+
+    /// The exported functions, by number, with whether others are meant to call them.
+    fn exports(&self, edges: &IncomingEdges) -> Vec<(usize, bool)> {
+        let exported = |edges: &[IncomingEdge]| {
+            edges.iter().find_map(|edge| match edge.from {
+                Source::Export { is_interface } => Some(is_interface),
+                _ => None,
+            })
+        };
+        let numbered = edges.into.values().enumerate();
+        numbered.filter_map(|(node, edges)| Some((node, exported(edges)?))).collect()
+    }
+
+    /// The edges into a node that begin elsewhere in the file.
+    fn inside(&self, node: usize) -> impl Iterator<Item = &Edge> {
+        let is_inside =
+            move |edge: &&Edge| !matches!(edge.source, ROOT | EXPORT) && edge.source as usize != node;
+        self.edges_into(node).iter().filter(is_inside)
+    }
+}
+
+/// The nodes that each node has edges to, from the edges into each. `counts`: how many edges begin in each node.
+fn followers(edges: &[Edge], firsts: &[u32], counts: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+    let mut next = 0;
+    let mut places: Vec<u32> = Vec::with_capacity(counts.len());
+    for count in counts {
+        places.push(next);
+        next += count;
+    }
+    let first_followers = places.clone();
+    let mut followers = vec![0; next as usize];
+    for node in 0..firsts.len().saturating_sub(1) {
+        for edge in slice_of(edges, firsts, node) {
+            let Some(place) = places.get_mut(edge.source as usize) else { continue };
+            if let Some(follower) = followers.get_mut(*place as usize) {
+                *follower = node as u32;
+            }
+            *place += 1;
+        }
+    }
+    (followers, first_followers)
+}
+
+/// What a list has of one node, where `firsts` says at which place the part of each begins.
+fn slice_of<'s, T>(list: &'s [T], firsts: &[u32], node: usize) -> &'s [T] {
+    let place = |node: usize| firsts.get(node).map(|&first| first as usize);
+    place(node).zip(place(node + 1)).and_then(|(first, end)| list.get(first..end)).unwrap_or_default()
+}
