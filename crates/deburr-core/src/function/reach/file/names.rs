@@ -77,12 +77,16 @@ pub(crate) fn calls_back(name: &str) -> bool {
 
 /// Whether a name may have the word CPU in it. Most have not, and are not worth demangling.
 pub(crate) fn mentions_cpu(name: &str) -> bool {
-    ["cpu", "Cpu", "CPU"].iter().any(|word| name.contains(word))
+    name.as_bytes().windows(3).any(|word| matches!(word, b"cpu" | b"Cpu" | b"CPU"))
 }
 
 /// Whether an imported function of this name, mangled or not, says what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
 /// `hwy::SupportedTargets`.
 pub(crate) fn reports_cpu(name: &str) -> bool {
+    // Mangled or not, the words are in it as they are. Most names have none, and are not worth demangling.
+    if !may_report_cpu(name) {
+        return false;
+    }
     let demangled = demangle(name);
     let name = demangled.split('(').next().unwrap_or_default();
     let words = words(name);
@@ -128,6 +132,27 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
         || words.iter().any(is_extension)
             && has(&["has", "have", "supports", "supported", "can", "available", "usable"])
         || words.first().is_some_and(|word| word == "hwy") && has(&["target", "targets"])
+}
+
+/// Whether a name has the beginning of a word in it that [`reports_cpu`] looks for.
+fn may_report_cpu(name: &str) -> bool {
+    const BEGINNINGS: [[u8; 2]; 17] = [
+        *b"cp", *b"hw", *b"ha", *b"si", *b"mm", *b"ne", *b"as", *b"ls", *b"fm", *b"po", *b"ae", *b"f1",
+        *b"pc", *b"ss", *b"av", *b"sv", *b"bm",
+    ];
+    const WORDS: [&str; 17] = [
+        "cpu", "hw", "hardware", "simd", "mmx", "neon", "asimd", "lse", "fma3", "popcnt", "aesni", "f16c",
+        "pclmul", "sse", "avx", "sve", "bmi",
+    ];
+    let bytes = name.as_bytes();
+    bytes.windows(2).enumerate().any(|(at, pair)| {
+        let pair = [pair.first(), pair.last()].map(|byte| byte.map_or(0, u8::to_ascii_lowercase));
+        let begun = BEGINNINGS.iter().zip(WORDS).filter(|(beginning, _)| **beginning == pair);
+        let is_here = |word: &str| {
+            bytes.get(at..at + word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        begun.map(|(_, word)| word).any(is_here)
+    })
 }
 
 /// The words of a name, in lower case: parted by what is no letter or digit, and by a change of case.

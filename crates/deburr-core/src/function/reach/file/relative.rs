@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum of bytes from the start of a table to an entry.
 const TABLE: u64 = 0x4000;
+/// Words that are looked at together.
+const RUN: usize = 16;
 
 /// For each of some functions that a word of data leads to, the first such word.
 pub(crate) fn offsets_to(file: &View<'_, '_>, wanted: &BTreeSet<CodeOffset>) -> BTreeMap<CodeOffset, Svma> {
@@ -24,29 +26,41 @@ pub(crate) fn offsets_to(file: &View<'_, '_>, wanted: &BTreeSet<CodeOffset>) -> 
     let mut found = BTreeMap::new();
     for data in file.linkage.data.iter().filter(|data| !data.is_unwind) {
         let (words, _) = data.bytes.as_chunks::<4>();
-        for (word, at) in words.iter().zip((data.extent.start.0..).step_by(4)) {
-            let word = u32::from_le_bytes(*word);
-            if word == 0 {
-                continue;
-            }
-            let mut note = |place: u64| {
-                if let Some(start) = image.code_offset(Svma(place)) {
-                    found.entry(start).or_insert(Svma(at));
-                }
+        for (words, at) in words.chunks(RUN).zip((data.extent.start.0..).step_by(RUN * 4)) {
+            // Nearly all lead elsewhere.
+            let leads_near = |near, (word, at): (&[u8; 4], u64)| {
+                let own = at.wrapping_add_signed(i32::from_le_bytes(*word).into());
+                near | (own.wrapping_sub(first) <= last.saturating_add(TABLE).wrapping_sub(first))
             };
-            let in_text = text.map(|text| text.wrapping_add(word.into()));
-            if let Some(place) = in_text.filter(|place| places.binary_search(place).is_ok()) {
-                note(place);
-            }
-            let offset = i64::from(word.cast_signed());
-            let own = at.wrapping_add_signed(offset);
-            if own < first || own.saturating_sub(TABLE) > last {
+            if text.is_none() && !words.iter().zip((at..).step_by(4)).fold(false, leads_near) {
                 continue;
             }
-            let from = places.partition_point(|&place| place < own.saturating_sub(TABLE));
-            for &place in places.get(from..).unwrap_or_default().iter().take_while(|&&place| place <= own) {
-                if is_table(file, data, place.wrapping_add_signed(-offset), at) {
+            for (word, at) in words.iter().zip((at..).step_by(4)) {
+                let word = u32::from_le_bytes(*word);
+                if word == 0 {
+                    continue;
+                }
+                let mut note = |place: u64| {
+                    if let Some(start) = image.code_offset(Svma(place)) {
+                        found.entry(start).or_insert(Svma(at));
+                    }
+                };
+                let in_text = text.map(|text| text.wrapping_add(word.into()));
+                let in_text = in_text.filter(|place| (first..=last).contains(place));
+                if let Some(place) = in_text.filter(|place| places.binary_search(place).is_ok()) {
                     note(place);
+                }
+                let offset = i64::from(word.cast_signed());
+                let own = at.wrapping_add_signed(offset);
+                if own < first || own.saturating_sub(TABLE) > last {
+                    continue;
+                }
+                let from = places.partition_point(|&place| place < own.saturating_sub(TABLE));
+                for &place in places.get(from..).unwrap_or_default().iter().take_while(|&&place| place <= own)
+                {
+                    if is_table(file, data, place.wrapping_add_signed(-offset), at) {
+                        note(place);
+                    }
                 }
             }
         }

@@ -88,12 +88,16 @@ impl<'w, 'a> View<'w, 'a> {
         let marked = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         let resolvers = resolvers.chain(marked.map(|symbol| symbol.svma));
         let resolvers = resolvers.filter_map(|svma| image.code_offset(svma)).collect();
-        let own: HashSet<&str> = linkage.named_exports.iter().map(|export| export.name).collect();
         let imported = linkage.imports.iter().map(|import| import.name);
-        let answerers = imported.filter(|name| names::reports_cpu(name) && !own.contains(name));
         // Where the file is at hand that defines it, what it returns is known.
-        let answerers: HashSet<&str> =
-            answerers.filter(|name| !knowledge::is_defined(foreign, name)).collect();
+        let answerers =
+            imported.filter(|name| names::reports_cpu(name) && !knowledge::is_defined(foreign, name));
+        let mut answerers: HashSet<&str> = answerers.collect();
+        if !answerers.is_empty() {
+            for export in &linkage.named_exports {
+                answerers.remove(export.name);
+            }
+        }
         let mut named: HashMap<Svma, &'w str> = HashMap::new();
         for symbol in &image.symbols {
             let stub = symbol.name.strip_suffix("@plt");
@@ -304,9 +308,23 @@ impl<'w, 'a> View<'w, 'a> {
 
 /// The stubs of the PLT that lead to exported functions of the same file.
 fn own_stubs(image: &Image<'_>, linkage: &Linkage<'_>) -> HashMap<CodeOffset, CodeOffset> {
-    let own: HashMap<&str, Svma> =
-        linkage.named_exports.iter().map(|export| (export.name, export.at)).collect();
     let stubs = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
-    let stubs = stubs.filter_map(|symbol| Some((symbol.svma, own.get(symbol.name.strip_suffix("@plt")?)?)));
-    stubs.filter_map(|(stub, to)| Some((image.code_offset(stub)?, image.code_offset(*to)?))).collect()
+    let stubs =
+        stubs.filter_map(|symbol| Some((symbol.name.strip_suffix("@plt")?, image.code_offset(symbol.svma)?)));
+    // Stubs are fewer than exports.
+    let mut by_name: HashMap<&str, Vec<CodeOffset>> = HashMap::new();
+    for (name, stub) in stubs {
+        by_name.entry(name).or_default().push(stub);
+    }
+    if by_name.is_empty() {
+        return HashMap::new();
+    }
+    // Of several exports of a name, the last counts.
+    let mut own: HashMap<CodeOffset, Option<CodeOffset>> = HashMap::new();
+    for export in &linkage.named_exports {
+        if let Some(stubs) = by_name.get(export.name) {
+            own.extend(stubs.iter().map(|&stub| (stub, image.code_offset(export.at))));
+        }
+    }
+    own.into_iter().filter_map(|(stub, to)| Some((stub, to?))).collect()
 }
