@@ -13,6 +13,7 @@ pub(crate) mod lanes;
 #[cfg(test)]
 mod laws;
 pub(crate) mod proof;
+mod sorted;
 pub(crate) mod state;
 pub(crate) mod trap;
 pub(crate) mod value;

@@ -4,11 +4,11 @@ use crate::address::Svma;
 use crate::function::reach::domain::doubts::{Doubts, Side};
 use crate::function::reach::domain::lanes::Halves;
 use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::domain::sorted::SortedMap;
 use crate::function::reach::domain::trap::Trap;
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::insn::{Condition, Insn, Operation, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Maximum of frame slots that are followed.
@@ -94,13 +94,13 @@ pub(crate) struct State {
     /// The general registers and, on AArch64, the stack pointer.
     registers: Arc<[Value]>,
     /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
-    words: Arc<BTreeMap<(u64, u8), Value>>,
+    words: Arc<SortedMap<(u64, u8), Value>>,
     /// Registers that hold what is also elsewhere, zero-extended.
     copies: Vec<(Reg, Holder)>,
     /// What the flags were made of.
     subject: Option<Subject>,
     /// What is known of the vector registers.
-    vectors: Arc<BTreeMap<Reg, Halves>>,
+    vectors: Arc<SortedMap<Reg, Halves>>,
     /// The registers that a callee left something in, and that nothing has written since on any path.
     leftovers: RegSet,
     /// The registers that hold the text of an environment variable.
@@ -108,7 +108,7 @@ pub(crate) struct State {
     /// The registers that hold a number made of such a text: what the user says, not the CPU.
     stated: RegSet,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
-    frame: Arc<BTreeMap<i64, (u8, Value)>>,
+    frame: Arc<SortedMap<i64, (u8, Value)>>,
     pub(crate) flags: Flags,
     /// Features that every path to here has tested.
     pub(crate) proven: FeatureSet,
@@ -263,7 +263,7 @@ impl State {
 
     /// What a word at an address holds, if that is known better here than everywhere.
     pub(crate) fn word(&self, at: u64, width: u8) -> Option<&Value> {
-        if self.words.is_empty() { None } else { self.words.get(&(at, width)) }
+        if self.words.is_empty() { None } else { self.words.get((at, width)) }
     }
 
     /// Stores at an address.
@@ -282,16 +282,14 @@ impl State {
     fn put_word(&mut self, at: u64, width: u8, value: Value) {
         let place = Holder::Word(at, width);
         let near = self.words.range((at.saturating_sub(8), 0)..(at.saturating_add(8), 0));
-        let overlapping: Vec<(u64, u8)> = near
-            .map(|(key, _)| *key)
-            .filter(|&(at, width)| place.overlaps(Holder::Word(at, width)))
-            .collect();
+        let overlapping: Vec<(u64, u8)> =
+            near.map(|(key, _)| key).filter(|&(at, width)| place.overlaps(Holder::Word(at, width))).collect();
         if overlapping.is_empty() && value == Value::Unknown {
             return;
         }
         let words = Arc::make_mut(&mut self.words);
         for key in overlapping {
-            words.remove(&key);
+            words.remove(key);
         }
         if value != Value::Unknown && words.len() < WORDS {
             words.insert((at, width), value);
@@ -359,7 +357,7 @@ impl State {
         match place {
             Holder::Register(reg) => self.put(reg, value.clone()),
             Holder::Frame(at, width) => {
-                if self.frame.get(&at).is_some_and(|(stored, _)| *stored == width) {
+                if self.frame.get(at).is_some_and(|(stored, _)| *stored == width) {
                     Arc::make_mut(&mut self.frame).insert(at, (width, value.truncate(width)));
                 }
             }
@@ -369,19 +367,19 @@ impl State {
 
     /// Whether one of some registers is a vector register that holds an answer of the CPU.
     pub(crate) fn holds_answer(&self, of: RegSet) -> bool {
-        self.vectors.iter().any(|(reg, halves)| of.contains(*reg) && halves.iter().any(Value::is_informative))
+        self.vectors.iter().any(|(reg, halves)| of.contains(reg) && halves.iter().any(Value::is_informative))
     }
 
     /// What a vector register holds.
     pub(crate) fn vector(&self, reg: Reg) -> Halves {
-        self.vectors.get(&reg).cloned().unwrap_or_default()
+        self.vectors.get(reg).cloned().unwrap_or_default()
     }
 
     /// Sets a vector register.
     pub(crate) fn set_vector(&mut self, reg: Reg, halves: Halves) {
         if halves.iter().all(|half| *half == Value::Unknown) {
-            if self.vectors.contains_key(&reg) {
-                Arc::make_mut(&mut self.vectors).remove(&reg);
+            if self.vectors.get(reg).is_some() {
+                Arc::make_mut(&mut self.vectors).remove(reg);
             }
         } else {
             Arc::make_mut(&mut self.vectors).insert(reg, halves);
@@ -397,7 +395,7 @@ impl State {
 
     /// What the frame holds.
     pub(crate) fn load(&self, at: i64, width: u8) -> Value {
-        if let Some((stored, value)) = self.frame.get(&at)
+        if let Some((stored, value)) = self.frame.get(at)
             && *stored >= width
         {
             return value.truncate(width);
@@ -405,7 +403,7 @@ impl State {
         let end = at.saturating_add(i64::from(width));
         let mut whole: Option<Value> = None;
         let mut covered = 0u8;
-        for (&from, (stored, value)) in self.frame.range(at.saturating_sub(8)..end) {
+        for (from, (stored, value)) in self.frame.range(at.saturating_sub(8)..end) {
             let until = from.saturating_add(i64::from(*stored));
             if until <= at {
                 continue;
@@ -428,14 +426,14 @@ impl State {
         let end = at.saturating_add(i64::from(width));
         let overlapping: Vec<i64> = (self.frame.range(at.saturating_sub(8)..end))
             .filter(|(from, (stored, _))| from.saturating_add(i64::from(*stored)) > at)
-            .map(|(from, _)| *from)
+            .map(|(from, _)| from)
             .collect();
-        if overlapping == [at] && self.frame.get(&at).is_some_and(|known| *known == (width, value.clone())) {
+        if overlapping == [at] && self.frame.get(at).is_some_and(|known| *known == (width, value.clone())) {
             return;
         }
         let frame = Arc::make_mut(&mut self.frame);
         for from in overlapping {
-            frame.remove(&from);
+            frame.remove(from);
         }
         if frame.len() < SLOTS && (value != Value::Unknown) {
             frame.insert(at, (width, value));
@@ -450,7 +448,7 @@ impl State {
 
     /// What the frame holds in a range of addresses, and where.
     pub(crate) fn frame_between(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, &Value)> {
-        self.frame.range(from..to).map(|(at, (_, value))| (*at, value))
+        self.frame.range(from..to).map(|(at, (_, value))| (at, value))
     }
 
     /// Forgets the frame from an address on: other code may write there. What is passed on of the frame leads to no
@@ -458,7 +456,7 @@ impl State {
     pub(crate) fn forget_frame(&mut self, from: i64) {
         let end = if from < 0 { 0 } else { i64::MAX };
         if self.frame.range(from..end).next().is_some() {
-            Arc::make_mut(&mut self.frame).retain(|at, _| !(from..end).contains(at));
+            Arc::make_mut(&mut self.frame).retain(|at| !(from..end).contains(&at));
         }
         let is_lost = |place: &Holder| match place {
             Holder::Frame(at, width) => at.saturating_add((*width).into()) > from && *at < end,
@@ -481,8 +479,7 @@ impl State {
     /// Forgets the frame below an address: what a callee left there means nothing.
     pub(crate) fn forget_below(&mut self, at: i64) {
         if self.frame.range(..at).next().is_some() {
-            let kept = Arc::make_mut(&mut self.frame).split_off(&at);
-            self.frame = Arc::new(kept);
+            Arc::make_mut(&mut self.frame).retain(|from| from >= at);
         }
         let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
         self.copies.retain(|(_, of)| !is_lost(of));
@@ -606,15 +603,14 @@ impl State {
         }
         if !Arc::ptr_eq(&self.frame, &other.frame) {
             // What one path has not written is as good as unknown there.
-            let unknown = (0, Value::Unknown);
-            let other_at = |at: &i64, width: u8| {
-                &other.frame.get(at).filter(|(other, _)| *other == width).unwrap_or(&unknown).1
-            };
-            let mine = self.frame.iter().map(|(at, (width, a))| (at, width, a, other_at(at, *width)));
-            let unwritten = other.frame.iter().filter(|(at, _)| !self.frame.contains_key(at));
-            let others_only = unwritten.map(|(at, (width, b))| (at, width, &unknown.1, b));
-            let differing = mine.chain(others_only).filter(|(_, _, a, b)| a != b);
-            let joined = differing.map(|(at, width, a, b)| (*at, *width, a, join(a, b)));
+            let unknown = Value::Unknown;
+            let both = self.frame.both(&other.frame).filter_map(|(at, mine, others)| match (mine, others) {
+                (Some((width, a)), Some((other, b))) if width == other => Some((at, *width, a, b)),
+                (Some((width, a)), _) => Some((at, *width, a, &unknown)),
+                (None, others) => others.map(|(width, b)| (at, *width, &unknown, b)),
+            });
+            let differing = both.filter(|(_, _, a, b)| a != b);
+            let joined = differing.map(|(at, width, a, b)| (at, width, a, join(a, b)));
             let changes = joined.filter(|(_, _, a, joined)| joined != *a);
             let changes: Vec<(i64, u8, Value)> =
                 changes.map(|(at, width, _, joined)| (at, width, joined)).collect();
@@ -623,22 +619,23 @@ impl State {
                 let frame = Arc::make_mut(&mut self.frame);
                 for (at, width, value) in changes {
                     match value {
-                        Value::Unknown => drop(frame.remove(&at)),
-                        value => drop(frame.insert(at, (width, value))),
+                        Value::Unknown => frame.remove(at),
+                        value => frame.insert(at, (width, value)),
                     }
                 }
             }
         }
-        if self.words != other.words {
-            let both = self.words.iter().filter_map(|(key, a)| Some((*key, join(a, other.words.get(key)?))));
+        if !Arc::ptr_eq(&self.words, &other.words) && self.words != other.words {
+            let both = self.words.iter().filter_map(|(key, a)| Some((key, join(a, other.words.get(key)?))));
             let words = both.filter(|(_, value)| *value != Value::Unknown).collect();
             changed |= replace(&mut self.words, Arc::new(words));
         }
-        if self.vectors != other.vectors {
-            let known = self.vectors.keys().chain(other.vectors.keys());
-            let halves = |reg: &Reg| {
-                let ([a, b], [c, d]) = (self.vector(*reg), other.vector(*reg));
-                (*reg, [join(&a, &c), join(&b, &d)])
+        if !Arc::ptr_eq(&self.vectors, &other.vectors) && self.vectors != other.vectors {
+            let known = self.vectors.both(&other.vectors);
+            let halves = |(reg, mine, others): (Reg, Option<&Halves>, Option<&Halves>)| {
+                let ([a, b], [c, d]) =
+                    (mine.cloned().unwrap_or_default(), others.cloned().unwrap_or_default());
+                (reg, [join(&a, &c), join(&b, &d)])
             };
             let is_known = |(_, halves): &(Reg, Halves)| halves.iter().any(|half| *half != Value::Unknown);
             let vectors = known.map(halves).filter(is_known).collect();
@@ -687,8 +684,8 @@ impl State {
         let registers = before.registers.iter().zip(&*self.registers).map(|(old, new)| widened(old, new));
         self.registers = registers.collect();
         let unknown = (0, Value::Unknown);
-        let frame = self.frame.iter().map(|(&at, (width, value))| {
-            (at, (*width, widened(&before.frame.get(&at).unwrap_or(&unknown).1, value)))
+        let frame = self.frame.iter().map(|(at, (width, value))| {
+            (at, (*width, widened(&before.frame.get(at).unwrap_or(&unknown).1, value)))
         });
         self.frame = Arc::new(frame.filter(|(_, (_, value))| *value != Value::Unknown).collect());
         *self != before
