@@ -5,6 +5,7 @@ mod book;
 mod corpus;
 mod fixtures;
 mod fuzz;
+mod instructions;
 mod launcher;
 mod nightly;
 mod same;
@@ -19,6 +20,7 @@ usage: cargo xtask <task>
   book [DIR]           builds the documentation as a site, in DIR or target/book; mdbook is needed
   corpus [SECONDS]     grows the committed inputs of the fuzz targets for so long (default 1200), and minimises them
   fixtures [--bless]   assemble the rules' fixtures and compare with the committed objects; --bless writes them
+  instructions [--bless] counts the instructions that check takes for tests/instructions/, and compares; --bless writes them
   launcher [--bless]   compile the launcher and the selector and compare with the prebuilt code; --bless writes it
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         },
         ["fixtures"] => fixtures::run(false),
         ["fixtures", "--bless"] => fixtures::run(true),
+        ["instructions"] => instructions::run(false),
+        ["instructions", "--bless"] => instructions::run(true),
         ["launcher"] => launcher::run(false).and_then(|()| selector::run(false)),
         ["launcher", "--bless"] => launcher::run(true).and_then(|()| selector::run(true)),
         ["nightly"] => nightly::run(600),

@@ -1,5 +1,5 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
-//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the A64 prefilter on every word, the kernels of
+//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the A64 prefilter on every word, the instructions that a check takes, the kernels of
 //! AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
@@ -47,6 +47,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
         step(&format!("the kernels of AArch64 on an emulated {cpu}"), &mut kernels);
     }
     step("the tests of the command for AArch64, emulated", &mut Command::new("scripts/test-arm64"));
+    step("the instructions that a check takes", Command::new(env!("CARGO")).args(["xtask", "instructions"]));
     // A package server that does not answer is a fault that says so: the survey's status is 2 then, and never that of a pass.
     let build = ["build", "--release", "-p", "deburr"];
     step("deburr, for the survey", Command::new(env!("CARGO")).args(build));
