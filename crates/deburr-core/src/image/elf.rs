@@ -8,7 +8,6 @@
 use super::{Error, Kind};
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
-use std::ffi::CStr;
 use std::ops::Range;
 
 pub(super) const SHT_PROGBITS: u32 = 1;
@@ -65,7 +64,7 @@ pub(super) fn range_of(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> 
 /// The string that begins at an offset and ends before the next zero byte.
 pub(super) fn string_at(strings: &[u8], at: u64) -> Option<&[u8]> {
     let rest = strings.get(usize::try_from(at).ok()?..)?;
-    Some(CStr::from_bytes_until_nul(rest).map_or(rest, CStr::to_bytes))
+    memchr::memchr(0, rest).map_or(Some(rest), |end| rest.get(..end))
 }
 
 /// A section header.

@@ -17,8 +17,10 @@ pub mod lines;
 pub mod linkage;
 mod made;
 mod model;
+mod name;
 pub mod needed;
 mod parse;
+mod sorted;
 
 pub use archive::Archive;
 pub use chosen::chosen_by_resolvers;
@@ -32,6 +34,7 @@ pub use model::{
     ArrayKind, BuildFacts, Code, FrameRange, Image, Kind, Loaded, Symbol, SymbolKind, SymbolOrigin, Transfer,
     TransferTarget,
 };
+pub use name::Name;
 pub use needed::{Needed, needed};
 pub use parse::build::isa_needed_of;
 pub use parse::relocations::relocated_code;

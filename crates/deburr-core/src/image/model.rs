@@ -1,5 +1,6 @@
 //! An ELF file, as the later stages see it: [`Image`] and what it is made of.
 
+use super::name::Name;
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use deburr_cpu::Arch;
@@ -75,7 +76,7 @@ pub struct Symbol<'a> {
     /// Its size in bytes; 0 where unknown.
     pub size: u64,
     /// The name as the file has it, not demangled.
-    pub name: std::borrow::Cow<'a, str>,
+    pub name: Name<'a>,
     /// What it names.
     pub kind: SymbolKind,
     /// Who names it.

@@ -6,9 +6,8 @@
 use super::model::{Export, IFUNC, OBJECT, TLS};
 use crate::address::Svma;
 use crate::image::elf::{Elf, SHT_SYMTAB, string_at, u16_at, u32_at};
-use crate::image::parse::symbols::SymbolTable;
+use crate::image::parse::symbols::{RawSymbol, SymbolTable};
 use crate::image::{Image, Kind};
-use std::collections::HashMap;
 
 const STB_GLOBAL: u8 = 1;
 const DT_STRTAB: u64 = 5;
@@ -23,14 +22,14 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Export<'a>> {
     let is_object = elf.kind == Kind::Relocatable;
     let table = if is_object { SymbolTable::of_kind(elf, SHT_SYMTAB) } else { SymbolTable::dynamic(elf) };
     let Some(table) = table else { return Vec::new() };
-    let names = if is_object { HashMap::new() } else { version_names(elf) };
+    let names = if is_object { Vec::new() } else { version_names(elf) };
     let indices = elf.dynamic_value(DT_VERSYM).and_then(|at| elf.bytes_at(at)).unwrap_or(&[]);
-    let mut exports = Vec::new();
-    for (index, symbol) in table.iter() {
+    let mut exports = Vec::with_capacity(table.count());
+    let is_exported = |symbol: &RawSymbol| {
         let is_function = !matches!(symbol.kind(), OBJECT | TLS | IFUNC);
-        if !is_function || !symbol.is_global() || symbol.is_hidden() && !is_object {
-            continue;
-        }
+        is_function && symbol.section != 0 && symbol.is_global() && (is_object || !symbol.is_hidden())
+    };
+    for (index, symbol) in table.iter_named(is_exported) {
         let Some(at) = table.svma(elf, &symbol, index).map(Svma) else { continue };
         if image.code_at(at).is_none() {
             continue;
@@ -41,15 +40,15 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>) -> Vec<Export<'a>> {
             name: table.text(&symbol),
             is_weak: symbol.info >> 4 != STB_GLOBAL,
             // The top bit says that it is not the default.
-            version: version.and_then(|version| names.get(&(version & 0x7fff)).copied()),
+            version: version.and_then(|version| *names.get(usize::from(version & 0x7fff))?),
         });
     }
     exports
 }
 
 /// The names of the versions that the file defines (`Elf64_Verdef`), by index.
-fn version_names<'a>(elf: &Elf<'a>) -> HashMap<u16, &'a str> {
-    let mut names = HashMap::new();
+fn version_names<'a>(elf: &Elf<'a>) -> Vec<Option<&'a str>> {
+    let mut names = Vec::new();
     let strings = elf.dynamic_value(DT_STRTAB).zip(elf.dynamic_value(DT_STRSZ));
     let strings = strings.and_then(|(at, size)| elf.bytes_of(at, size)).unwrap_or(&[]);
     let mut entry = elf.dynamic_value(DT_VERDEF).and_then(|at| elf.bytes_at(at)).unwrap_or(&[]);
@@ -63,7 +62,11 @@ fn version_names<'a>(elf: &Elf<'a>) -> HashMap<u16, &'a str> {
         let name = name.and_then(|name| std::str::from_utf8(string_at(strings, name.into())?).ok());
         // The first entry is the file itself.
         if let Some(name) = name.filter(|_| index > 1) {
-            names.insert(index, name);
+            let index = usize::from(index);
+            names.resize(names.len().max(index.saturating_add(1)), None);
+            if let Some(entry) = names.get_mut(index) {
+                *entry = Some(name);
+            }
         }
         let rest = usize::try_from(next).ok().filter(|&next| next != 0).and_then(|next| entry.get(next..));
         let Some(rest) = rest else { break };

@@ -8,7 +8,7 @@ use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS};
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, SHF_TLS, SHT_NOBITS, Section};
 use crate::image::parse::relocations::{
-    Dynamic, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
+    Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
 };
 use crate::image::parse::symbols::SymbolTable;
 use crate::image::{Image, SymbolKind};
@@ -16,7 +16,9 @@ use crate::image::{Image, SymbolKind};
 /// Reads what relocations, or in their absence the data itself, say.
 pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) {
     let symbols = SymbolTable::dynamic(elf);
-    for rela in dynamic_tables(elf).into_iter().flat_map(entries_of) {
+    let tables = dynamic_tables(elf);
+    out.cells.reserve(tables.iter().map(|table| table.len() / RELA).sum());
+    for rela in tables.into_iter().flat_map(entries_of) {
         let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
         let (at, addend) = (Svma(rela.offset), Svma(rela.addend.cast_unsigned()));
         match kind {
@@ -84,13 +86,10 @@ fn add_words(elf: &Elf<'_>, image: &Image<'_>, out: &mut Linkage<'_>) {
     filled.extend(out.imports.iter().filter(|import| !import.is_copy).map(|import| import.at));
     filled.extend(out.cells.iter().map(|cell| cell.at));
     filled.sort_unstable();
-    let words = words_of_data(elf).map(|(at, value)| (Svma(at), Svma(value)));
-    let pointers = words.filter(|&(at, value)| {
-        low <= value
-            && value <= high
-            && (is_data(value) || is_function(value))
-            && filled.binary_search(&at).is_err()
-    });
+    let words = words_of_data(elf, low.0..high.0.saturating_add(1));
+    let words = words.into_iter().map(|(at, value)| (Svma(at), Svma(value)));
+    let pointers = words
+        .filter(|&(at, value)| (is_data(value) || is_function(value)) && filled.binary_search(&at).is_err());
     out.cells.extend(pointers.map(|(at, to)| Cell { at, to }));
 }
 
@@ -103,7 +102,8 @@ fn function_starts(image: &Image<'_>) -> Vec<Svma> {
     let mut starts: Vec<Svma> =
         symbols.map(|symbol| symbol.svma).chain(frames.map(|frame| frame.extent.start)).collect();
     starts.extend(&image.entries);
-    starts.sort_unstable();
+    // Stable, since it merges these three, each of which is sorted.
+    starts.sort();
     starts.dedup();
     starts
 }

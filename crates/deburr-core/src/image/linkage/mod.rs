@@ -21,6 +21,7 @@ use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, SHT_SYMTAB};
 use crate::image::parse::companion::companion;
 use crate::image::parse::symbols::SymbolTable;
+use crate::image::sorted::sort_by_address_and_self;
 use std::collections::HashSet;
 
 /// The data of a file alone, by address, without overlap.
@@ -41,22 +42,21 @@ impl<'a> Linkage<'a> {
             loader::read(&elf, image, &mut linkage);
         }
         linkage.named_exports = exports::read(&elf, image);
-        linkage.exports = linkage.named_exports.iter().map(|export| export.at).collect();
         let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
         linkage.resolvers = resolvers.map(|symbol| symbol.svma).collect();
-        for table in
-            [SymbolTable::of_kind(&elf, SHT_SYMTAB), SymbolTable::dynamic(&elf)].into_iter().flatten()
-        {
-            linkage.add_objects(&elf, &table);
+        if let Some(table) = SymbolTable::of_kind(&elf, SHT_SYMTAB) {
+            linkage.add_objects(&elf, &table, false);
         }
-        linkage.add_exported_objects(&elf);
+        if let Some(table) = SymbolTable::dynamic(&elf) {
+            linkage.add_objects(&elf, &table, true);
+        }
         // The linker of a debug file lays the sections of an object out anew.
         let debug_file = image.debug_file.filter(|_| elf.kind != Kind::Relocatable);
         let debug_elf = debug_file.and_then(|file| companion(&elf, image.build_id.as_deref(), file).ok());
         if let Some(debug_elf) = debug_elf
             && let Some(table) = SymbolTable::of_kind(&debug_elf, SHT_SYMTAB)
         {
-            linkage.add_objects(&debug_elf, &table);
+            linkage.add_objects(&debug_elf, &table, false);
         }
         linkage.sort();
         linkage
@@ -66,29 +66,25 @@ impl<'a> Linkage<'a> {
     pub fn hide<'n>(&mut self, names: &HashSet<&'n str>) -> Option<&'n str> {
         let hidden = self.named_exports.iter().find_map(|export| names.get(export.name).copied())?;
         self.named_exports.retain(|export| !names.contains(export.name));
-        self.exports = self.named_exports.iter().map(|export| export.at).collect();
         self.sort();
         Some(hidden)
     }
 
-    fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>) {
-        for (index, symbol) in table.iter().filter(|(_, symbol)| symbol.kind() == OBJECT && symbol.size > 0) {
+    /// Adds the named objects of a symbol table. `is_dynamic`: other files can refer to those that it exports.
+    fn add_objects(&mut self, elf: &Elf<'a>, table: &SymbolTable<'a>, is_dynamic: bool) {
+        self.objects.reserve(table.count());
+        for (index, symbol) in table.iter_named(|symbol| symbol.kind() == OBJECT && symbol.size > 0) {
             let Some(svma) = table.svma(elf, &symbol, index).map(Svma) else { continue };
-            let name = table.text(&symbol);
-            if !name.is_empty() && self.data_at(svma).is_some() {
-                self.objects.push(Object { extent: Extent::sized(svma, symbol.size), name });
+            if self.data_at(svma).is_none() {
+                continue;
             }
-        }
-    }
-
-    fn add_exported_objects(&mut self, elf: &Elf<'a>) {
-        let Some(table) = SymbolTable::dynamic(elf) else { return };
-        for (index, symbol) in table.iter().filter(|(_, symbol)| symbol.kind() == OBJECT && symbol.size > 0) {
-            let svma = table.svma(elf, &symbol, index).map(Svma);
-            let svma = svma.filter(|_| symbol.is_global() && !symbol.is_hidden());
-            let Some(svma) = svma.filter(|&svma| self.data_at(svma).is_some()) else { continue };
-            self.exported_objects
-                .push(Object { extent: Extent::sized(svma, symbol.size), name: table.text(&symbol) });
+            let object = Object { extent: Extent::sized(svma, symbol.size), name: table.text(&symbol) };
+            if is_dynamic && symbol.is_global() && !symbol.is_hidden() {
+                self.exported_objects.push(object);
+            }
+            if !object.name.is_empty() {
+                self.objects.push(object);
+            }
         }
     }
 
@@ -100,16 +96,16 @@ impl<'a> Linkage<'a> {
         // Stable, because it is quick on the few sorted runs that linkers write.
         self.cells.sort();
         self.cells.dedup_by_key(|cell| cell.at);
-        for list in [&mut self.exports, &mut self.resolvers] {
-            list.sort_unstable();
-            list.dedup();
-        }
+        self.resolvers.sort_unstable();
+        self.resolvers.dedup();
         for objects in [&mut self.objects, &mut self.exported_objects] {
-            objects.sort_by(|a, b| (a.extent, a.name).cmp(&(b.extent, b.name)));
+            sort_by_address_and_self(objects, |object| object.extent.start);
             objects.dedup();
         }
-        self.named_exports.sort_unstable();
+        sort_by_address_and_self(&mut self.named_exports, |export| export.at);
         self.named_exports.dedup();
+        self.exports = self.named_exports.iter().map(|export| export.at).collect();
+        self.exports.dedup();
         self.references.sort_unstable();
         self.references.dedup();
     }

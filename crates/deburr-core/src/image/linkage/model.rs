@@ -52,7 +52,7 @@ pub struct Import<'a> {
 }
 
 /// A named object in data.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object<'a> {
     /// Where it is.
     pub extent: Extent,

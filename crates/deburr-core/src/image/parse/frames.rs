@@ -3,7 +3,8 @@
 //! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the debug
 //! file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are read. They say
 //! whether the frame is already set up when the code begins, as it is in a part (`.cold`) that the compiler split off.
-//! A part of a function without a frame looks like a function of its own here. Follows the LSB, "Exception Frames",
+//! A part of a function without a frame looks like a function of its own here. The work is that of sorting by address;
+//! entries as compilers write them are read here, the others by gimli. Follows the LSB, "Exception Frames",
 //! DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;
@@ -12,16 +13,16 @@ use super::ranges::CodeRanges;
 use super::relocated::relocated;
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, PT_GNU_EH_FRAME, SHT_NOBITS, Section};
+use crate::image::sorted::sort_by_address_and_self;
 use crate::image::{Code, FrameRange, Kind};
 use deburr_cpu::Arch;
 use gimli::{
-    BaseAddresses, CallFrameInstruction, CommonInformationEntry, DebugFrame, EhFrame, EndianSlice,
+    BaseAddresses, CallFrameInstruction, CommonInformationEntry, DebugFrame, DwEhPe, EhFrame, EndianSlice,
     LittleEndian, UnwindOffset, UnwindSection,
 };
 use rayon::prelude::*;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -96,20 +97,22 @@ struct Cie<'a> {
     row: FirstRow,
 }
 
-/// The common information entries met so far; `None` where one is malformed. Neighbours mostly share theirs.
-struct Cies<'a, O> {
-    known: HashMap<O, Option<Rc<Cie<'a>>>>,
-    last: Option<(O, Rc<Cie<'a>>)>,
+impl Cie<'_> {
+    /// Whether its descriptions have addresses of 4 bytes, relative to themselves, as nearly all have.
+    fn is_plain(&self) -> bool {
+        const RELATIVE: DwEhPe = DwEhPe(0x1b);
+        self.entry.fde_address_encoding() == Some(RELATIVE)
+            && self.entry.lsda_encoding().is_none_or(|encoding| encoding == RELATIVE)
+    }
 }
 
-impl<'a, O: Copy + Eq + std::hash::Hash> Cies<'a, O> {
-    fn get(&mut self, offset: O, read: impl FnOnce() -> Option<Cie<'a>>) -> Option<Rc<Cie<'a>>> {
-        if let Some((_, cie)) = self.last.as_ref().filter(|(last, _)| *last == offset) {
-            return Some(Rc::clone(cie));
-        }
-        let cie = self.known.entry(offset).or_insert_with(|| read().map(Rc::new)).clone()?;
-        self.last = Some((offset, Rc::clone(&cie)));
-        Some(cie)
+/// The common information entries met so far, by offset; `None` where one is malformed. There are few.
+#[derive(Default)]
+struct Cies<'a>(BTreeMap<usize, Option<Cie<'a>>>);
+
+impl<'a> Cies<'a> {
+    fn get(&mut self, offset: usize, read: impl FnOnce() -> Option<Cie<'a>>) -> Option<&Cie<'a>> {
+        self.0.entry(offset).or_insert_with(read).as_ref()
     }
 }
 
@@ -132,17 +135,18 @@ fn entries<'a, S>(
 ) -> Vec<Vec<Description>>
 where
     S: UnwindSection<Bytes<'a>> + Sync,
-    S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
+    S::Offset: UnwindOffset<usize> + From<usize>,
 {
     const SHARD: usize = 8192;
     let shards: Vec<(Vec<Description>, u64)> = offsets
         .par_chunks(SHARD)
         .map(|offsets| {
-            let mut cies = Cies { known: HashMap::new(), last: None };
+            let mut cies = Cies::default();
             let mut found = Vec::with_capacity(offsets.len());
             let mut failed = 0;
             for &offset in offsets {
-                match entry(section, bases, offset, &mut cies) {
+                let read = plain_entry(section, bases, offset, &mut cies);
+                match read.or_else(|| entry(section, bases, offset, &mut cies)) {
                     Some(range) => found.push(range),
                     None => failed += 1,
                 }
@@ -157,20 +161,63 @@ where
     shards.into_iter().map(|(found, _)| found).collect()
 }
 
-/// What the description at an offset says; `None` where it is malformed.
-fn entry<'a, S>(
+/// What the description at an offset of `.eh_frame` says, if it has the form that compilers write: short, with a plain
+/// common entry, and without a frame that is set up. `None` leaves it to [`entry`].
+fn plain_entry<'a, S>(
     section: &S,
     bases: &BaseAddresses,
     offset: usize,
-    cies: &mut Cies<'a, S::Offset>,
+    cies: &mut Cies<'a>,
 ) -> Option<Description>
 where
     S: UnwindSection<Bytes<'a>>,
-    S::Offset: UnwindOffset<usize> + From<usize> + std::hash::Hash,
+    S::Offset: UnwindOffset<usize> + From<usize>,
+{
+    let svma = bases.eh_frame.section?;
+    let (length, rest) = section.section().slice().get(offset..)?.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*length);
+    // From here on a 64-bit length follows, or none is defined.
+    if length >= 0xffff_fff0 {
+        return None;
+    }
+    let (back, rest) = rest.get(..length as usize)?.split_first_chunk::<4>()?;
+    let cie_offset = offset.checked_add(4)?.checked_sub(u32::from_le_bytes(*back) as usize)?;
+    let cie = cies.get(cie_offset, || cie(section, bases, S::Offset::from(cie_offset)).ok())?;
+    if !cie.is_plain() {
+        return None;
+    }
+    let (start, rest) = rest.split_first_chunk::<4>()?;
+    let (extent, rest) = rest.split_first_chunk::<4>()?;
+    let (&[augmentation], rest) = rest.split_first_chunk::<1>()?;
+    let (augmentation, instructions) =
+        rest.split_at_checked(augmentation.into()).filter(|_| augmentation < 0x80)?;
+    // The first that is no `DW_CFA_nop` advances the address, so that the frame is that of the common entry.
+    let first = instructions.iter().find(|&&opcode| opcode != 0);
+    if first.is_some_and(|&opcode| opcode >> 6 != 1 && !matches!(opcode, 1..=4)) {
+        return None;
+    }
+    let relative = |bytes: &[u8; 4], at: u64| {
+        let distance = i32::from_le_bytes(*bytes);
+        svma.wrapping_add(offset as u64).wrapping_add(at).wrapping_add_signed(distance.into())
+    };
+    let table = match cie.entry.lsda_encoding() {
+        Some(_) => Some(Some(relative(augmentation.first_chunk()?, 17))),
+        None => None,
+    };
+    let length = i64::from(i32::from_le_bytes(*extent)).cast_unsigned();
+    let extent = Extent::sized(Svma(relative(start, 8)), length);
+    Some(Description { extent, is_part: false, table: table.filter(|at| *at != Some(0)) })
+}
+
+/// What the description at an offset says; `None` where it is malformed.
+fn entry<'a, S>(section: &S, bases: &BaseAddresses, offset: usize, cies: &mut Cies<'a>) -> Option<Description>
+where
+    S: UnwindSection<Bytes<'a>>,
+    S::Offset: UnwindOffset<usize> + From<usize>,
 {
     let partial = section.partial_fde_from_offset(bases, S::Offset::from(offset)).ok()?;
     let cie_offset = partial.cie_offset();
-    let cie = cies.get(cie_offset, || cie(section, bases, cie_offset).ok())?;
+    let cie = cies.get(UnwindOffset::into(cie_offset), || cie(section, bases, cie_offset).ok())?;
     let fde = partial.parse(|_, _, _| Ok(cie.entry.clone())).ok()?;
     let instructions = fde.instructions(section, bases);
     let row = first_row(instructions, cie.entry.data_alignment_factor(), cie.row, section);
@@ -343,8 +390,7 @@ pub(crate) fn read(
             }
         }
     }
-    // Linkers write the descriptions in few runs by address, which a stable sort merges.
-    frames.sort();
+    sort_by_address_and_self(&mut frames, |frame| frame.extent.start);
     frames.dedup_by_key(|frame| frame.extent);
     frames.shrink_to_fit();
     (frames, tables, faults)

@@ -37,17 +37,29 @@ pub(crate) struct LandingPads {
 }
 
 /// Reads the tables of a linked file.
-pub(crate) fn read(elf: &Elf<'_>, tables: &[Table], ranges: &CodeRanges) -> LandingPads {
+pub(crate) fn read<'a>(elf: &Elf<'a>, tables: &[Table], ranges: &CodeRanges) -> LandingPads {
     const SHARD: usize = 8192;
     let shards: Vec<LandingPads> = tables
         .par_chunks(SHARD)
         .map(|tables| {
             let mut found = LandingPads::default();
+            // The bytes from the first table looked up on: the others are near it.
+            let mut window: (u64, &'a [u8]) = (0, &[]);
+            let mut bytes_at = |at: u64| {
+                let inside = |(start, bytes): (u64, &'a [u8])| {
+                    let rest = bytes.get(usize::try_from(at.checked_sub(start)?).ok()?..)?;
+                    Some(rest).filter(|rest| !rest.is_empty())
+                };
+                inside(window).or_else(|| {
+                    window = (at, elf.bytes_at(at)?);
+                    inside(window)
+                })
+            };
             for table in tables {
                 let before = found.known.len();
                 let pads = &mut found.known;
                 let mut add = |pad| pads.extend(Some(Svma(pad)).filter(|_| ranges.contains(pad)));
-                let data = table.at.and_then(|at| Some(Reader { bytes: elf.bytes_at(at)?, at }));
+                let data = table.at.and_then(|at| Some(Reader { bytes: bytes_at(at)?, at }));
                 let read = data.and_then(|data| data.landing_pads(table.function, &mut add));
                 if read.is_none() {
                     found.known.truncate(before);

@@ -222,7 +222,7 @@ fn names<'a>(
         let origin = (SymbolOrigin::MiniDebug, ".gnu_debugdata");
         add_symbols_of(&mut unpacked, elf, build_id, ranges, file, origin);
         // These bytes are not kept: a name is not borrowed from them.
-        let owned = |symbol: Symbol<'_>| Symbol { name: symbol.name.into_owned().into(), ..symbol };
+        let owned = |symbol: Symbol<'_>| Symbol { name: symbol.name.into_owned(), ..symbol };
         names.symbols.extend(unpacked.symbols.into_iter().map(owned));
         names.faults.extend(unpacked.faults);
     }
@@ -334,10 +334,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
         image.faults.extend(faults);
     }
     let plt_entries = plt::entries(&elf, &image, &found.slots);
-    if !plt_entries.is_empty() {
-        image.symbols.extend(plt_entries);
-        symbols::sort(&mut image.symbols);
-    }
+    symbols::insert(&mut image.symbols, plt_entries);
     image.symbols.shrink_to_fit();
     image.faults.extend(mini_debug.err().map(|error| error.to_string()));
     image.entries = found.entries;

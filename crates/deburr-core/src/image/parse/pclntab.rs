@@ -8,6 +8,7 @@ use super::ranges::CodeRanges;
 use super::{build, relocations, symbols};
 use crate::address::Svma;
 use crate::image::elf::{Elf, SHT_NOBITS, range_of, string_at, u32_at, u64_at};
+use crate::image::name::{LIMIT, Name};
 use crate::image::{Symbol, SymbolKind, SymbolOrigin};
 
 const GO_1_16: u32 = 0xffff_fffa;
@@ -21,6 +22,8 @@ struct Header {
     count: u64,
     text: u64,
     names: u64,
+    /// Where the names end: the next part begins there.
+    names_end: u64,
     table: u64,
 }
 
@@ -34,8 +37,10 @@ fn header(bytes: &[u8], minimum_instruction: u8) -> Option<Header> {
     let (count, after) = (u64_at(bytes, 8)?, |word: usize| u64_at(bytes, word.saturating_mul(8)));
     let header = match magic {
         // nfunc, nfiles, textStart, funcnameOffset, cuOffset, filetabOffset, pctabOffset, pclnOffset
-        GO_1_18 | GO_1_20 => Header { magic, count, text: after(3)?, names: after(4)?, table: after(8)? },
-        GO_1_16 => Header { magic, count, text: 0, names: after(3)?, table: after(7)? },
+        GO_1_18 | GO_1_20 => {
+            Header { magic, count, text: after(3)?, names: after(4)?, names_end: after(5)?, table: after(8)? }
+        }
+        GO_1_16 => Header { magic, count, text: 0, names: after(3)?, names_end: after(4)?, table: after(7)? },
         _ => return None,
     };
     let row = if magic == GO_1_16 { 16 } else { 8 };
@@ -118,6 +123,12 @@ fn offset_of_entry(elf: &Elf<'_>, rows: &[u8], names: &[u8], count: usize) -> Op
     })
 }
 
+/// The name that some bytes begin with, if it is UTF-8.
+fn read_name(bytes: &[u8]) -> Option<Name<'_>> {
+    let name = string_at(bytes, 0)?;
+    std::str::from_utf8(name.get(..name.len().min(LIMIT))?).ok().map(Name::from)
+}
+
 /// Adds a symbol for each function of the table.
 pub(crate) fn add_symbols<'a>(
     elf: &Elf<'a>,
@@ -135,6 +146,11 @@ pub(crate) fn add_symbols<'a>(
     } else {
         header.text
     };
+    // Text as a whole, names need not be read one by one to see that they are.
+    let length = header.names_end.checked_sub(header.names);
+    let known_text = length.and_then(|length| range_of(names, 0, length));
+    let known_text = known_text.filter(|names| names.ends_with(&[0]));
+    let known_text = known_text.and_then(|names| std::str::from_utf8(names).ok()).unwrap_or("");
     let is_wide = header.magic == GO_1_16;
     let row = |index: usize| -> Option<(u64, u64)> {
         if is_wide {
@@ -154,23 +170,20 @@ pub(crate) fn add_symbols<'a>(
             continue;
         }
         // The function record: entry (8 bytes before Go 1.18, 4 since), then the name's offset.
-        let name = usize::try_from(record)
+        let at = usize::try_from(record)
             .ok()
             .and_then(|record| record.checked_add(if is_wide { 8 } else { 4 }))
             .and_then(|at| u32_at(rows, at))
-            .and_then(|at| string_at(names, u64::from(at)))
-            .unwrap_or(b"");
-        let Ok(name) = std::str::from_utf8(name.get(..name.len().min(1 << 16)).unwrap_or(b"")) else {
-            continue;
-        };
-        if name.is_empty() {
-            continue;
-        }
+            .map(|at| at as usize)
+            .filter(|&at| names.get(at).is_some_and(|&first| first != 0));
+        let Some(at) = at else { continue };
+        let unread = Name::unread(known_text, at).filter(|_| at < known_text.len());
+        let Some(name) = unread.or_else(|| read_name(names.get(at..)?)) else { continue };
         added = added.saturating_add(1);
         out.push(Symbol {
             svma: Svma(svma),
             size: end.saturating_sub(svma),
-            name: name.into(),
+            name,
             kind: SymbolKind::Function,
             origin: SymbolOrigin::Pclntab,
             is_global: false,

@@ -9,7 +9,6 @@ use crate::address::Svma;
 use crate::image::elf::{Elf, u32_at};
 use crate::image::{Code, Image, Kind, Symbol, SymbolKind, SymbolOrigin};
 use deburr_cpu::Arch;
-use std::collections::HashMap;
 
 /// `bti c`
 const BTI_C: u32 = 0xd503_245f;
@@ -75,11 +74,7 @@ fn entries_aarch64(code: &Code<'_>) -> Vec<Entry> {
 }
 
 /// The entries of all procedure linkage tables whose slot is known.
-pub(crate) fn entries<'a>(
-    elf: &Elf<'a>,
-    image: &Image<'a>,
-    slots: &HashMap<u64, Slot<'a>>,
-) -> Vec<Symbol<'a>> {
+pub(crate) fn entries<'a>(elf: &Elf<'a>, image: &Image<'a>, slots: &[(u64, Slot<'a>)]) -> Vec<Symbol<'a>> {
     if elf.kind == Kind::Relocatable || slots.is_empty() {
         return Vec::new();
     }
@@ -93,9 +88,12 @@ pub(crate) fn entries<'a>(
             Arch::Aarch64 => entries_aarch64(code),
         };
         for (at, size, slot) in entries {
-            let name = match slots.get(&slot) {
+            // Of several relocations of one slot, the last counts.
+            let after = slots.partition_point(|&(at, _)| at <= slot);
+            let last = after.checked_sub(1).and_then(|last| slots.get(last));
+            let name = match last.filter(|&&(at, _)| at == slot).map(|&(_, slot)| slot) {
                 Some(Slot::Symbol(name)) if !name.is_empty() => format!("{name}@plt"),
-                Some(&Slot::Resolver(resolver)) => match function_at(image, resolver) {
+                Some(Slot::Resolver(resolver)) => match function_at(image, resolver) {
                     Some(name) => format!("{name}@plt"),
                     None => format!("*ABS*+{resolver:#x}@plt"),
                 },

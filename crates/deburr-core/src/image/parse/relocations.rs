@@ -10,14 +10,16 @@ use super::symbols::SymbolTable;
 use crate::address::{Extent, Svma};
 use crate::image::elf::{
     Elf, PF_X, PT_LOAD, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS,
-    SHT_RELA, Section, range_of, u32_at, u64_at,
+    SHT_RELA, Section, range_of, u64_at,
 };
 use crate::image::{ArrayKind, Image, Kind, Transfer, TransferTarget};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 
-const RELA: usize = 24;
+/// Bytes of an entry of a relocation table with addends.
+pub(crate) const RELA: usize = 24;
 
 /// An entry of a relocation table with addends.
 #[derive(Debug, Clone, Copy)]
@@ -30,13 +32,16 @@ pub(crate) struct Rela {
 
 /// The entries of a relocation table.
 pub(crate) fn entries_of(table: &[u8]) -> impl Iterator<Item = Rela> + '_ {
-    table.chunks_exact(RELA).filter_map(|entry| {
-        Some(Rela {
-            offset: u64_at(entry, 0)?,
-            kind: u32_at(entry, 8)?,
-            symbol: u64::from(u32_at(entry, 12)?),
-            addend: u64_at(entry, 16)?.cast_signed(),
-        })
+    let (entries, _) = table.as_chunks::<8>();
+    let (entries, _) = entries.as_chunks::<3>();
+    entries.iter().map(|&[offset, info, addend]| {
+        let info = u64::from_le_bytes(info);
+        Rela {
+            offset: u64::from_le_bytes(offset),
+            kind: info as u32,
+            symbol: info >> 32,
+            addend: i64::from_le_bytes(addend),
+        }
     })
 }
 
@@ -104,7 +109,8 @@ pub(crate) struct Relocations<'a> {
     pub(crate) pointers: Vec<Svma>,
     pub(crate) transfers: Vec<Transfer<'a>>,
     pub(crate) addresses: Vec<(Svma, Svma)>,
-    pub(crate) slots: HashMap<u64, Slot<'a>>,
+    /// By address, and those of one address in their order.
+    pub(crate) slots: Vec<(u64, Slot<'a>)>,
     pub(crate) arrays: Vec<(Extent, ArrayKind)>,
 }
 
@@ -237,6 +243,7 @@ pub(crate) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, 
         list.dedup();
         list.shrink_to_fit();
     }
+    out.slots.sort_by_key(|&(at, _)| at);
     out.transfers.sort_by_key(|transfer| transfer.from);
     out.addresses.sort_unstable();
     (out, faults)
@@ -284,7 +291,8 @@ fn read_linked<'a>(
         faults.push("packed Android relocations: left out".to_owned());
     }
     if elf.is_fixed {
-        let values = words_of_data(elf).map(|(_, value)| value);
+        let words = words_of_data(elf, ranges.bounds());
+        let values = words.into_iter().map(|(_, value)| value);
         out.pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
     }
 }
@@ -309,11 +317,11 @@ fn read_dynamic<'a>(
     };
     match kind {
         Dynamic::Irelative => {
-            out.slots.insert(rela.offset, Slot::Resolver(rela.addend.cast_unsigned()));
+            out.slots.push((rela.offset, Slot::Resolver(rela.addend.cast_unsigned())));
         }
         Dynamic::Slot => {
             if let Some((table, symbol)) = symbol() {
-                out.slots.insert(rela.offset, Slot::Symbol(table.text(&symbol)));
+                out.slots.push((rela.offset, Slot::Symbol(table.text(&symbol))));
             }
         }
         Dynamic::Relative | Dynamic::Absolute | Dynamic::Copy => {}
@@ -336,9 +344,32 @@ pub(crate) fn may_hold_pointers(section: &Section<'_>) -> bool {
         && !matches!(section.name, ".gcc_except_table" | ".interp" | ".gopclntab" | ".gosymtab")
 }
 
-/// Each aligned word of data, with its address. In a file that is loaded where it says, nothing marks the words
-/// that hold addresses: each that could be one is taken for one.
-pub(crate) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
+/// Each aligned word of data whose value is in a range, as (address, value), area by area. In a file that is loaded where
+/// it says, nothing marks the words that hold addresses: each that could be one is taken for one.
+pub(crate) fn words_of_data(elf: &Elf<'_>, values: Range<u64>) -> Vec<(u64, u64)> {
+    /// Words that one thread reads together.
+    const SHARD: usize = 1 << 17;
+    let span = values.end.saturating_sub(values.start);
+    let shards: Vec<(u64, &[[u8; 8]])> = areas_of_data(elf)
+        .into_iter()
+        .flat_map(|(first, words)| {
+            let shards = (0u64..).zip(words.chunks(SHARD));
+            shards.map(move |(index, words)| (first.wrapping_add(index * (8 * SHARD as u64)), words))
+        })
+        .collect();
+    let found: Vec<Vec<(u64, u64)>> = shards
+        .into_par_iter()
+        .map(|(first, words)| {
+            let words = (0u64..).zip(words).map(|(index, word)| (index, u64::from_le_bytes(*word)));
+            let words = words.filter(|(_, value)| value.wrapping_sub(values.start) < span);
+            words.map(|(index, value)| (first.wrapping_add(index * 8), value)).collect()
+        })
+        .collect();
+    found.concat()
+}
+
+/// The data that may hold addresses, in words from the first aligned address on, by address and without overlap.
+fn areas_of_data<'a>(elf: &Elf<'a>) -> Vec<(u64, &'a [[u8; 8]])> {
     let mut areas: Vec<(u64, &'a [u8])> = Vec::new();
     for section in elf.sections.iter().filter(|section| may_hold_pointers(section)) {
         areas.extend(elf.data(section).map(|bytes| (section.svma, bytes)));
@@ -367,15 +398,12 @@ pub(crate) fn words_of_data<'a>(elf: &Elf<'a>) -> impl Iterator<Item = (u64, u64
         }
         is_new
     });
-    areas.into_iter().flat_map(|(svma, bytes)| {
+    let words = areas.into_iter().filter_map(|(svma, bytes)| {
         let skip = svma.wrapping_neg() & 7;
-        let first = svma.saturating_add(skip);
-        let words =
-            usize::try_from(skip).ok().and_then(|skip| bytes.get(skip..)).unwrap_or(&[]).chunks_exact(8);
-        (0u64..).zip(words).filter_map(move |(index, word)| {
-            Some((first.saturating_add(index.saturating_mul(8)), u64_at(word, 0)?))
-        })
-    })
+        let bytes = bytes.get(usize::try_from(skip).ok()?..)?;
+        Some((svma.checked_add(skip)?, bytes.as_chunks().0))
+    });
+    words.collect()
 }
 
 /// How a relocation of an object's code uses its symbol.

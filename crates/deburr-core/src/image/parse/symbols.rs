@@ -2,23 +2,20 @@
 //!
 //! In: `.symtab` or `.dynsym` of a file (or of its debug file), or without section headers the table that the
 //! dynamic section points to. Out: symbols that are in code, sorted, the better name first at one address.
-//! Names are borrowed from the file. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
+//! Names are borrowed from the file, and read where one is wanted. The work is that of sorting by address. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
 //! "Mapping symbols".
 
 use super::ranges::CodeRanges;
 use crate::address::Svma;
-use crate::image::elf::{
-    Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u16_at, u32_at, u64_at,
-};
+use crate::image::elf::{Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u32_at};
+use crate::image::name::{LIMIT, Name};
+use crate::image::sorted::sort_by_address;
 use crate::image::{Kind, Symbol, SymbolKind, SymbolOrigin};
 use deburr_cpu::Arch;
 
 const SYMBOL: usize = 24;
 const SHN_ABS: u16 = 0xfff1;
 const SHN_XINDEX: u16 = 0xffff;
-/// Names are cut here: no compiler's names are longer, and a hostile file could share one name of megabytes
-/// among all of its symbols.
-const NAME_LIMIT: usize = 1 << 16;
 
 /// An entry of a symbol table.
 #[derive(Debug, Clone, Copy)]
@@ -77,20 +74,45 @@ impl<'a> SymbolTable<'a> {
     }
 
     pub(crate) fn get(&self, index: u64) -> Option<RawSymbol> {
-        RawSymbol::read(range_of(self.entries, index.checked_mul(SYMBOL as u64)?, SYMBOL as u64)?)
+        self.entries.as_chunks().0.get(usize::try_from(index).ok()?).map(RawSymbol::read)
+    }
+
+    /// How many entries there are.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len() / SYMBOL
     }
 
     /// The entries with their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, RawSymbol)> + use<'a> {
-        (0..)
-            .zip(self.entries.chunks_exact(SYMBOL))
-            .filter_map(|(index, entry)| Some((index, RawSymbol::read(entry)?)))
+        (0..).zip(self.entries.as_chunks().0.iter().map(RawSymbol::read))
+    }
+
+    /// The entries that are wanted with their names, and their indices. Names are all over the strings: a block of them is
+    /// touched before one is read, so that the waits for memory overlap.
+    pub(crate) fn iter_named(
+        &self,
+        is_wanted: impl Fn(&RawSymbol) -> bool,
+    ) -> impl Iterator<Item = (u64, RawSymbol)> {
+        const BLOCK: usize = 64;
+        let table = *self;
+        let blocks = (0u64..).step_by(BLOCK).zip(self.entries.as_chunks().0.chunks(BLOCK));
+        blocks.flat_map(move |(first, block)| {
+            let symbols = (first..).zip(block.iter().map(RawSymbol::read));
+            let wanted: Vec<(u64, RawSymbol)> = symbols.filter(|(_, symbol)| is_wanted(symbol)).collect();
+            let names = wanted.iter().map(|(_, symbol)| table.from_name(symbol).first().copied());
+            std::hint::black_box(names.fold(0, |all, first| all | first.unwrap_or(0)));
+            wanted
+        })
     }
 
     pub(crate) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
-        let start = usize::try_from(symbol.name).unwrap_or(usize::MAX);
-        let end = self.strings.len().min(start.saturating_add(NAME_LIMIT));
-        self.strings.get(start..end).and_then(|strings| string_at(strings, 0)).unwrap_or(b"")
+        string_at(self.from_name(symbol), 0).unwrap_or(b"")
+    }
+
+    /// The strings from a symbol's name on, as far as a name may reach.
+    fn from_name(&self, symbol: &RawSymbol) -> &'a [u8] {
+        let start = symbol.name as usize;
+        self.strings.get(start..self.strings.len().min(start.saturating_add(LIMIT))).unwrap_or(b"")
     }
 
     /// The name, if it is UTF-8.
@@ -144,15 +166,17 @@ impl RawSymbol {
         matches!(self.other & 3, 1 | 2)
     }
 
-    fn read(entry: &[u8]) -> Option<RawSymbol> {
-        Some(RawSymbol {
-            name: u32_at(entry, 0)?,
-            info: *entry.get(4)?,
-            other: *entry.get(5)?,
-            section: u16_at(entry, 6)?,
-            value: u64_at(entry, 8)?,
-            size: u64_at(entry, 16)?,
-        })
+    fn read(entry: &[u8; SYMBOL]) -> RawSymbol {
+        let [n0, n1, n2, n3, info, other, s0, s1, rest @ ..] = *entry;
+        let [v0, v1, v2, v3, v4, v5, v6, v7, size @ ..] = rest;
+        RawSymbol {
+            name: u32::from_le_bytes([n0, n1, n2, n3]),
+            info,
+            other,
+            section: u16::from_le_bytes([s0, s1]),
+            value: u64::from_le_bytes([v0, v1, v2, v3, v4, v5, v6, v7]),
+            size: u64::from_le_bytes(size),
+        }
     }
 }
 
@@ -181,16 +205,16 @@ fn dynamic_count(elf: &Elf<'_>) -> Option<u64> {
     }
 }
 
-/// What a symbol names, if it is one to keep.
+/// What a symbol names, if it is one to keep. `name`: the strings from its name on.
 fn kind_of(symbol: &RawSymbol, name: &[u8], arch: Arch) -> Option<SymbolKind> {
     match symbol.kind() {
         2 => Some(SymbolKind::Function),
         10 => Some(SymbolKind::IfuncResolver),
         1 => Some(SymbolKind::Object),
         0 => match name {
-            [b'$', b'x'] | [b'$', b'x', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapCode),
-            [b'$', b'd'] | [b'$', b'd', b'.', ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapData),
-            [] => None,
+            [b'$', b'x'] | [b'$', b'x', b'.' | 0, ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapCode),
+            [b'$', b'd'] | [b'$', b'd', b'.' | 0, ..] if arch == Arch::Aarch64 => Some(SymbolKind::MapData),
+            [] | [0, ..] => None,
             _ => symbol.is_global().then_some(SymbolKind::Label),
         },
         _ => None,
@@ -204,17 +228,19 @@ fn add<'a>(
     ranges: &CodeRanges,
     symbols: &mut Vec<Symbol<'a>>,
 ) {
-    symbols.reserve(table.entries.len() / SYMBOL);
+    // Text as a whole, names need not be read one by one to see that they are.
+    let text = std::str::from_utf8(table.strings).ok();
+    symbols.reserve(table.count());
     for (index, symbol) in table.iter() {
         let Some(svma) = table.svma(elf, &symbol, index).filter(|&svma| ranges.contains(svma)) else {
             continue;
         };
-        let name = table.name(&symbol);
-        let Some(kind) = kind_of(&symbol, name, elf.arch) else { continue };
+        let Some(kind) = kind_of(&symbol, table.from_name(&symbol), elf.arch) else { continue };
+        let name = text.and_then(|text| Name::unread(text, symbol.name as usize));
         symbols.push(Symbol {
             svma: Svma(svma),
             size: symbol.size,
-            name: String::from_utf8_lossy(name),
+            name: name.unwrap_or_else(|| Name::lossy(table.name(&symbol))),
             kind,
             origin,
             is_global: symbol.is_global(),
@@ -245,7 +271,11 @@ pub(crate) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut
 /// The address of the first symbol of a name in `.symtab`.
 pub(crate) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
     let table = SymbolTable::of_kind(elf, crate::image::elf::SHT_SYMTAB)?;
-    let found = table.iter().find(|(_, symbol)| symbol.section != 0 && table.name(symbol) == name);
+    let is_named = |symbol: &RawSymbol| {
+        let rest = table.from_name(symbol).strip_prefix(name);
+        rest.is_some_and(|rest| matches!(rest, [] | [0, ..]))
+    };
+    let found = table.iter().find(|(_, symbol)| symbol.section != 0 && is_named(symbol));
     found.map(|(_, symbol)| symbol.value)
 }
 
@@ -259,20 +289,55 @@ pub(crate) fn dynamic_functions(elf: &Elf<'_>) -> Vec<u64> {
 /// Sorts by address, better names first: functions before labels, global before local, fewer underscores in
 /// front before more. One name at one address stays once.
 pub(crate) fn sort(symbols: &mut Vec<Symbol<'_>>) {
+    /// Symbols whose names are touched before the first of them is read.
+    const BLOCK: usize = 64;
     fn underscores(name: &str) -> usize {
         name.bytes().take_while(|&byte| byte == b'_').count()
     }
-    // Stable, since it merges what comes sorted already.
-    symbols.sort_by(|a, b| {
-        (a.svma, a.kind, !a.is_global)
-            .cmp(&(b.svma, b.kind, !b.is_global))
-            .then_with(|| underscores(&a.name).cmp(&underscores(&b.name)))
-            .then_with(|| (&a.name, a.origin, b.size).cmp(&(&b.name, b.origin, a.size)))
-    });
+    sort_by_address(symbols, |symbol| symbol.svma);
+    let mut touched = 0;
+    let mut rest = &mut **symbols;
+    while let Some(first) = rest.first().map(|symbol| symbol.svma) {
+        if touched == 0 {
+            touched = BLOCK.min(rest.len());
+            let twins =
+                rest.windows(2).take(touched).filter(|pair| matches!(pair, [a, b] if a.svma == b.svma));
+            let names = twins.flatten().map(|symbol| symbol.name.touch());
+            std::hint::black_box(names.fold(0, |all, first| all | first));
+        }
+        let count = rest.iter().take_while(|symbol| symbol.svma == first).count();
+        touched = touched.saturating_sub(count);
+        let (group, after) = rest.split_at_mut(count);
+        if count > 1 {
+            // Each name is compared several times.
+            group.iter_mut().for_each(|symbol| symbol.name.read());
+            group.sort_by(|a, b| {
+                (a.kind, !a.is_global).cmp(&(b.kind, !b.is_global)).then_with(|| {
+                    let (left, right): (&str, &str) = (&a.name, &b.name);
+                    let by_name = underscores(left).cmp(&underscores(right)).then_with(|| left.cmp(right));
+                    by_name.then_with(|| (a.origin, b.size).cmp(&(b.origin, a.size)))
+                })
+            });
+        }
+        rest = after;
+    }
     symbols.dedup_by(|next, kept| {
         next.svma == kept.svma
             && next.kind == kept.kind
             && next.is_global == kept.is_global
             && next.name == kept.name
     });
+}
+
+/// Adds a few symbols to sorted ones.
+pub(crate) fn insert<'a>(symbols: &mut Vec<Symbol<'a>>, mut more: Vec<Symbol<'a>>) {
+    sort(&mut more);
+    let (Some(first), Some(last)) = (more.first(), more.last()) else { return };
+    let at = symbols.partition_point(|symbol| symbol.svma < first.svma);
+    if symbols.get(at).is_none_or(|next| next.svma > last.svma) {
+        symbols.splice(at..at, more);
+    } else {
+        symbols.extend(more);
+        sort(symbols);
+    }
 }
