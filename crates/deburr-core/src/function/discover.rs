@@ -7,7 +7,8 @@
 use super::coverage::Coverage;
 use super::data::{called_by, code_data, known_data, references_to_data};
 use super::known::{
-    Known, bytes, is_known, known_functions, known_starts, offset_length, outside, sections, trailing_padding,
+    Cursor, Known, bytes, is_known, known_functions, known_starts, offset_length, outside, sections,
+    trailing_padding,
 };
 use super::offsets::Offsets;
 use super::owners::find_owners;
@@ -17,7 +18,7 @@ use super::program::{Function, Program, UNNAMED, WHOLE};
 use crate::address::CodeOffset;
 use crate::image::Image;
 use crate::insn;
-use crate::insn::sweep::{Interest, Reference, ReferenceKind, Sweep, Wants};
+use crate::insn::sweep::{Interest, ReferenceKind, Sweep, Wants};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -241,29 +242,32 @@ fn candidate_starts(
         .par_chunks(SHARD)
         .map(|pointers| {
             let pointers = pointers.iter().filter_map(|&pointer| image.code_offset(pointer));
-            let is_new =
-                |&to: &CodeOffset| is_free(known, to) && !called.contains(to) && follows_an_end(image, to);
+            let mut free = Free::among(known);
+            let is_new = |&to: &CodeOffset| free.has(to) && !called.contains(to) && follows_an_end(image, to);
             pointers.filter(is_new).collect()
         })
         .collect();
     let mut is_outside = outside(known);
-    let is_start = |&to: &CodeOffset| is_outside(to) || is_free(known, to) && follows_an_end(image, to);
+    let mut free = Free::among(known);
+    let is_start = |&to: &CodeOffset| is_outside(to) || free.has(to) && follows_an_end(image, to);
     let mut starts: Vec<CodeOffset> = called.iter().filter(is_start).collect();
     // What is known to be a function's code, or follows where a call leads, makes addresses of functions; what else was
     // swept may be data.
-    let is_code = |at: CodeOffset| {
-        let last = starts.partition_point(|&start| start <= at).checked_sub(1);
+    let is_code = |at: CodeOffset, cursor: &mut Cursor| {
+        let last = cursor.count(&starts, |&start| start <= at).checked_sub(1);
         let last = last.and_then(|index| starts.get(index));
         is_known(known, at) || last.is_some_and(|&start| none_begins_between(known, start, at))
     };
-    let is_made = |reference: &Reference| {
-        reference.kind == ReferenceKind::Address
-            && is_free(known, reference.to)
-            && is_code(reference.from)
-            && !called.contains(reference.to)
-            && follows_an_end(image, reference.to)
-    };
-    let made = sweeps.par_iter().flat_map_iter(|sweep| sweep.references.iter().filter(|made| is_made(made)));
+    let made = sweeps.par_iter().flat_map_iter(|sweep| {
+        let (mut free, mut cursor) = (Free::among(known), Cursor::default());
+        let made = sweep.references.iter().filter(|made| made.kind == ReferenceKind::Address);
+        made.filter(move |made| {
+            free.has(made.to)
+                && is_code(made.from, &mut cursor)
+                && !called.contains(made.to)
+                && follows_an_end(image, made.to)
+        })
+    });
     let made: Vec<CodeOffset> = made.map(|reference| reference.to).collect();
     let entries = image.entries.iter().filter_map(|&entry| image.code_offset(entry));
     starts.extend(pointed.into_iter().flatten());
@@ -281,11 +285,23 @@ fn none_begins_between(known: &[Known], from: CodeOffset, until: CodeOffset) -> 
     known.get(first).is_none_or(|function| function.start > until)
 }
 
-/// Whether a function may begin at an offset as far as the known ones show.
-fn is_free(known: &[Known], at: CodeOffset) -> bool {
-    let before = known.partition_point(|function| function.start <= at).checked_sub(1);
-    let before = before.and_then(|index| known.get(index));
-    before.is_none_or(|function| at >= function.end || function.is_open && at > function.start)
+/// Where a function may begin as far as the known ones show.
+struct Free<'k> {
+    known: &'k [Known],
+    cursor: Cursor,
+}
+
+impl<'k> Free<'k> {
+    fn among(known: &'k [Known]) -> Free<'k> {
+        Free { known, cursor: Cursor::default() }
+    }
+
+    /// Whether one may begin at an offset.
+    fn has(&mut self, at: CodeOffset) -> bool {
+        let before = self.cursor.count(self.known, |function| function.start <= at).checked_sub(1);
+        let before = before.and_then(|index| self.known.get(index));
+        before.is_none_or(|function| at >= function.end || function.is_open && at > function.start)
+    }
 }
 
 /// Whether the bytes before an offset look like the end of a function: padding, a return, a jump or a trap.

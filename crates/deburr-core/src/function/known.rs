@@ -132,6 +132,26 @@ pub(super) fn outside(known: &[Known]) -> impl FnMut(CodeOffset) -> bool {
     }
 }
 
+/// How many things of a sorted list are before a place, queried mostly in order of place: the next count is near the last.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cursor(usize);
+
+impl Cursor {
+    /// How many things are `before`, which holds of the first ones alone.
+    pub(super) fn count<T>(&mut self, sorted: &[T], before: impl Fn(&T) -> bool) -> usize {
+        /// Steps from which on halving is quicker.
+        const STEPS: usize = 8;
+        let (passed, rest) = sorted.split_at_checked(self.0).unwrap_or((sorted, &[]));
+        let steps = rest.iter().take(STEPS).take_while(|thing| before(thing)).count();
+        self.0 = match passed.last() {
+            Some(last) if !before(last) => passed.partition_point(before),
+            _ if steps < STEPS => passed.len() + steps,
+            _ => passed.len() + rest.partition_point(before),
+        };
+        self.0
+    }
+}
+
 /// Whether a function is known to hold an address, for [`super::data`].
 pub(super) fn is_known(known: &[Known], at: CodeOffset) -> bool {
     let after = known.partition_point(|function| function.start <= at);

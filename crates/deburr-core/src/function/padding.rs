@@ -39,22 +39,33 @@ pub(super) fn trailing(arch: Arch, code: &[u8]) -> usize {
     }
 }
 
+/// Maximum number of operand-size prefixes of a nop.
+const PREFIXES: usize = 11;
+
 /// Length of the longest single `int3` or nop that ends where `code` does; 0 if there is none.
 fn x86_64_nop_at_end(code: &[u8]) -> usize {
     const LONGEST: usize = 15;
-    match code.last() {
-        Some(0xcc) => 1,
-        Some(0x90 | 0x00) => (1..=LONGEST.min(code.len()))
-            .rev()
-            .find(|&length| code.get(code.len() - length..).is_some_and(|end| x86_64_nop(end) == length))
-            .unwrap_or(0),
-        _ => 0,
-    }
+    let prefixes = |before: &[u8]| before.iter().rev().take_while(|&&byte| byte == 0x66).count();
+    let (before, length) = match code {
+        [.., 0xcc] => return 1,
+        [before @ .., 0x90] => (before, 1),
+        [before @ .., 0x0f, 0x1f, 0x00] => (before, 3),
+        [before @ .., 0x0f, 0x1f, 0x40, 0] => (before, 4),
+        [before @ .., 0x0f, 0x1f, 0x44, 0, 0] => (before, 5),
+        [before @ .., 0x0f, 0x1f, 0x80, 0, 0, 0, 0] => (before, 7),
+        [before @ .., 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0] => (before, 8),
+        _ => return 0,
+    };
+    let (before, length) = match before {
+        [before @ .., 0x2e] if length > 1 => (before, length + 1),
+        _ => (before, length),
+    };
+    length + prefixes(before).min(PREFIXES).min(LONGEST - length)
 }
 
 /// Length of the `int3` or nop at the front; 0 if there is none.
 fn x86_64_nop(code: &[u8]) -> usize {
-    let prefixes = code.iter().take(11).take_while(|&&byte| byte == 0x66).count();
+    let prefixes = code.iter().take(PREFIXES).take_while(|&&byte| byte == 0x66).count();
     match code.get(prefixes..) {
         Some([0xcc, ..]) if prefixes == 0 => 1,
         Some([0x90, ..]) => prefixes + 1,
@@ -105,6 +116,28 @@ mod tests {
         assert_eq!(trailing(Arch::X86_64, &code), 12);
         assert_eq!(leading(Arch::X86_64, &code[1..]), 12);
         assert_eq!(leading(Arch::X86_64, &code), 0);
+    }
+
+    #[test]
+    fn the_longest_nop_at_an_end_is_what_reads_as_one_from_the_front() {
+        const BYTES: [u8; 10] = [0x66, 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x00, 0x40, 0x84, 0x90];
+        const NOPS: [&[u8]; 3] =
+            [&[0x0f, 0x1f, 0x80, 0, 0, 0, 0], &[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0], &[0x0f, 0x1f, 0x44, 0, 0]];
+        let mut state = 1u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut code: Vec<u8> = (0..random(20)).map(|_| BYTES[random(BYTES.len())]).collect();
+            if random(2) == 0 {
+                code.extend(NOPS[random(NOPS.len())]);
+            }
+            let longest = (1..=15.min(code.len()))
+                .rev()
+                .find(|&length| x86_64_nop(&code[code.len() - length..]) == length);
+            assert_eq!(x86_64_nop_at_end(&code), longest.unwrap_or(0), "{code:02x?}");
+        }
     }
 
     #[test]
