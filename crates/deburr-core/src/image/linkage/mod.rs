@@ -34,32 +34,55 @@ impl<'a> Linkage<'a> {
     /// image's own parsing has reported it.
     pub fn parse(image: &Image<'a>) -> Linkage<'a> {
         let Ok(elf) = Elf::parse(image.bytes) else { return Linkage::default() };
-        let mut linkage =
-            Linkage { is_fixed: elf.is_fixed, data: data::read(&elf, image), ..Linkage::default() };
-        if elf.kind == Kind::Relocatable {
-            relocatable::read(&elf, &mut linkage);
-        } else {
-            loader::read(&elf, image, &mut linkage);
+        let data = data::read(&elf, image);
+        let empty = || Linkage { is_fixed: elf.is_fixed, data: data.clone(), ..Linkage::default() };
+        // The two read different parts of the file, and fill different lists.
+        let (linked, named) = rayon::join(
+            || {
+                let mut linkage = empty();
+                if elf.kind == Kind::Relocatable {
+                    relocatable::read(&elf, &mut linkage);
+                } else {
+                    loader::read(&elf, image, &mut linkage);
+                }
+                linkage.sort();
+                linkage
+            },
+            || {
+                let mut linkage = empty();
+                linkage.add_named(&elf, image);
+                linkage.sort();
+                linkage
+            },
+        );
+        Linkage {
+            cells: linked.cells,
+            resolved: linked.resolved,
+            imports: linked.imports,
+            references: linked.references,
+            ..named
         }
-        linkage.named_exports = exports::read(&elf, image);
+    }
+
+    /// Adds what symbols name.
+    fn add_named(&mut self, elf: &Elf<'a>, image: &Image<'a>) {
+        self.named_exports = exports::read(elf, image);
         let resolvers = image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
-        linkage.resolvers = resolvers.map(|symbol| symbol.svma).collect();
-        if let Some(table) = SymbolTable::of_kind(&elf, SHT_SYMTAB) {
-            linkage.add_objects(&elf, &table, false);
+        self.resolvers = resolvers.map(|symbol| symbol.svma).collect();
+        if let Some(table) = SymbolTable::of_kind(elf, SHT_SYMTAB) {
+            self.add_objects(elf, &table, false);
         }
-        if let Some(table) = SymbolTable::dynamic(&elf) {
-            linkage.add_objects(&elf, &table, true);
+        if let Some(table) = SymbolTable::dynamic(elf) {
+            self.add_objects(elf, &table, true);
         }
         // The linker of a debug file lays the sections of an object out anew.
         let debug_file = image.debug_file.filter(|_| elf.kind != Kind::Relocatable);
-        let debug_elf = debug_file.and_then(|file| companion(&elf, image.build_id.as_deref(), file).ok());
+        let debug_elf = debug_file.and_then(|file| companion(elf, image.build_id.as_deref(), file).ok());
         if let Some(debug_elf) = debug_elf
             && let Some(table) = SymbolTable::of_kind(&debug_elf, SHT_SYMTAB)
         {
-            linkage.add_objects(&debug_elf, &table, false);
+            self.add_objects(&debug_elf, &table, false);
         }
-        linkage.sort();
-        linkage
     }
 
     /// Takes some names for those of functions that no other file calls. One of them, if the file exports any.

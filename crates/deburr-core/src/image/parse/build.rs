@@ -149,7 +149,8 @@ fn producers(elf: &Elf<'_>, facts: &mut BuildFacts, faults: &mut Vec<String>) {
         let Some(value) = producer(&dwarf, header, &abbreviations) else { continue };
         let whole = value.slice();
         let value = whole.get(..whole.len().min(STRING_LIMIT)).unwrap_or(whole);
-        if known.len() < LIST_LIMIT && known.insert(value.to_vec()) {
+        if known.len() < LIST_LIMIT && !known.contains(value) {
+            known.insert(value.to_vec());
             push_distinct(&mut facts.producers, value);
         }
     }

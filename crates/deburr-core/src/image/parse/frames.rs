@@ -3,8 +3,8 @@
 //! In: `.eh_frame`, found by name or through `PT_GNU_EH_FRAME`; `.debug_frame` where there is none, also of the debug
 //! file. Out: a [`FrameRange`] per entry, by address. Only the instructions up to the first advance are read. They say
 //! whether the frame is already set up when the code begins, as it is in a part (`.cold`) that the compiler split off.
-//! A part of a function without a frame looks like a function of its own here. The work is that of sorting by address;
-//! entries as compilers write them are read here, the others by gimli. Follows the LSB, "Exception Frames",
+//! A part of a function without a frame looks like a function of its own here. The work is linear: entries as compilers
+//! write them are read here, the others by gimli. Follows the LSB, "Exception Frames",
 //! DWARF 5 section 6.4, and the AArch64 DWARF supplement.
 
 use super::debug::DebugSection;

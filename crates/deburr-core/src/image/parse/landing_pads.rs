@@ -8,6 +8,7 @@
 use super::ranges::CodeRanges;
 use crate::address::{Extent, Svma};
 use crate::image::elf::Elf;
+use crate::image::sorted::sort_addresses;
 use rayon::prelude::*;
 
 /// In place of an encoding: there is no such value.
@@ -74,8 +75,7 @@ pub(crate) fn read<'a>(elf: &Elf<'a>, tables: &[Table], ranges: &CodeRanges) -> 
         all.known.extend(found.known);
         all.unread.extend(found.unread);
     }
-    all.known.sort_unstable();
-    all.known.dedup();
+    sort_addresses(&mut all.known);
     all.known.shrink_to_fit();
     all.unread.sort_unstable();
     all

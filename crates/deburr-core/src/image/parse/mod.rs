@@ -277,7 +277,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
         code_of_segments(&elf, &starts, &mut faults)?
     };
     let (code, code_base) = place(found, &mut faults)?;
-    let ranges = CodeRanges(code.iter().map(|code| code.extent).collect());
+    let ranges = CodeRanges::new(code.iter().map(|code| code.extent).collect());
     let mut image = Image {
         arch: elf.arch,
         kind: elf.kind,

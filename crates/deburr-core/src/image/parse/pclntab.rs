@@ -146,7 +146,7 @@ pub(crate) fn add_symbols<'a>(
     } else {
         header.text
     };
-    // Text as a whole, names need not be read one by one to see that they are.
+    // Where the names are text as a whole, they need not be read to see that each is.
     let length = header.names_end.checked_sub(header.names);
     let known_text = length.and_then(|length| range_of(names, 0, length));
     let known_text = known_text.filter(|names| names.ends_with(&[0]));

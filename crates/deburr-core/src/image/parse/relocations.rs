@@ -12,6 +12,7 @@ use crate::image::elf::{
     Elf, PF_X, PT_LOAD, SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_NOBITS, SHT_PREINIT_ARRAY, SHT_PROGBITS,
     SHT_RELA, Section, range_of, u64_at,
 };
+use crate::image::sorted::sort_addresses;
 use crate::image::{ArrayKind, Image, Kind, Transfer, TransferTarget};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
@@ -238,9 +239,7 @@ pub(crate) fn read<'a>(elf: &Elf<'a>, ranges: &CodeRanges) -> (Relocations<'a>, 
         out.entries.extend(values.filter(|_| elf.kind != Kind::Relocatable).map(Svma));
     }
     for list in [&mut out.entries, &mut out.pointers] {
-        // Stable, since it merges the runs that threads have sorted.
-        list.sort();
-        list.dedup();
+        sort_addresses(list);
         list.shrink_to_fit();
     }
     out.slots.sort_by_key(|&(at, _)| at);
@@ -268,8 +267,6 @@ fn read_linked<'a>(
             for rela in entries_of(shard) {
                 read_dynamic(elf, ranges, &is_array, symbols, &rela, &mut out);
             }
-            out.pointers.sort_unstable();
-            out.pointers.dedup();
             out
         })
         .collect();
@@ -307,6 +304,10 @@ fn read_dynamic<'a>(
     out: &mut Relocations<'a>,
 ) {
     let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { return };
+    // Nearly all are of this kind, and most of them lead to data.
+    if kind == Dynamic::Relative && !ranges.contains(rela.addend.cast_unsigned()) {
+        return;
+    }
     let symbol = || symbols.and_then(|table| Some((table, table.get(rela.symbol)?)));
     let target = match kind {
         Dynamic::Copy => return,

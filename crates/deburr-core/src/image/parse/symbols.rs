@@ -2,8 +2,8 @@
 //!
 //! In: `.symtab` or `.dynsym` of a file (or of its debug file), or without section headers the table that the
 //! dynamic section points to. Out: symbols that are in code, sorted, the better name first at one address.
-//! Names are borrowed from the file, and read where one is wanted. The work is that of sorting by address. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement,
-//! "Mapping symbols".
+//! Names are borrowed from the file, and only those of symbols at one address are read. The work is linear, except where
+//! many symbols have one address. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement, "Mapping symbols".
 
 use super::ranges::CodeRanges;
 use crate::address::Svma;
@@ -228,7 +228,7 @@ fn add<'a>(
     ranges: &CodeRanges,
     symbols: &mut Vec<Symbol<'a>>,
 ) {
-    // Text as a whole, names need not be read one by one to see that they are.
+    // Where the table is text as a whole, its names need not be read to see that they are.
     let text = std::str::from_utf8(table.strings).ok();
     symbols.reserve(table.count());
     for (index, symbol) in table.iter() {
