@@ -7,15 +7,13 @@ use super::program::{Program, WHOLE};
 use crate::address::CodeOffset;
 use crate::image::{Image, TransferTarget};
 use crate::insn::sweep::Edge;
-use memchr::memmem::Finder;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Gives each split-off part its owner: the function that jumps into it, or that its name names.
 pub(super) fn find_owners(image: &Image<'_>, known: &[Known], program: &mut Program) {
     let name_of = |symbol: u32| image.symbols.get(symbol as usize).map(|symbol| &*symbol.name);
-    let cold = Finder::new(".cold");
-    let is_cold = |symbol: u32| name_of(symbol).is_some_and(|name| cold.find(name.as_bytes()).is_some());
+    let is_cold = |symbol: u32| image.symbols.get(symbol as usize).is_some_and(|symbol| symbol.is_cold);
     let starts: Vec<CodeOffset> = known
         .par_iter()
         .filter(|function| function.is_part || is_cold(function.symbol))

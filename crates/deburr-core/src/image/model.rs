@@ -83,6 +83,8 @@ pub struct Symbol<'a> {
     pub origin: SymbolOrigin,
     /// Whether other files can call it (global or weak binding).
     pub is_global: bool,
+    /// Whether its name has `.cold` in it, as that of a part has that a compiler split off.
+    pub is_cold: bool,
 }
 
 /// Bytes of the file that the loader maps.

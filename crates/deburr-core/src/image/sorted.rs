@@ -35,7 +35,7 @@ fn sort_by_key<T>(things: &mut [T], address: impl Fn(&T) -> Svma) -> bool {
     let Some(mut keys) = things.iter().zip(0u32..).map(key).collect::<Option<Vec<u64>>>() else {
         return false;
     };
-    sort_keys(&mut keys);
+    sort_keys(&mut keys, |key| (key >> 32) as u32);
     // Each key's low half says which thing belongs in its place. Once it is there, the key says its own place.
     for start in 0..keys.len() {
         let mut place = start;
@@ -55,14 +55,14 @@ fn sort_by_key<T>(things: &mut [T], address: impl Fn(&T) -> Svma) -> bool {
 /// Sorts addresses, and keeps each once.
 pub(super) fn sort_addresses(addresses: &mut Vec<Svma>) {
     let base = addresses.iter().min().copied().unwrap_or_default();
-    let key = |at: &Svma| Some(u64::from(u32::try_from(at.since(base)?).ok()?) << 32);
+    let distance = |at: &Svma| u32::try_from(at.since(base)?).ok();
     let is_sorted = addresses.is_sorted();
-    match addresses.iter().map(key).collect::<Option<Vec<u64>>>().filter(|_| !is_sorted) {
-        Some(mut keys) => {
-            sort_keys(&mut keys);
-            keys.dedup();
+    match addresses.iter().map(distance).collect::<Option<Vec<u32>>>().filter(|_| !is_sorted) {
+        Some(mut distances) => {
+            sort_keys(&mut distances, |distance| distance);
+            distances.dedup();
             addresses.clear();
-            addresses.extend(keys.iter().map(|key| base.offset((key >> 32).cast_signed())));
+            addresses.extend(distances.iter().map(|&distance| base.offset(distance.into())));
         }
         None => {
             addresses.sort_unstable();
@@ -71,19 +71,19 @@ pub(super) fn sort_addresses(addresses: &mut Vec<Svma>) {
     }
 }
 
-/// Sorts keys by their high halves, digit by digit from the lowest. Those with the same stay in their order.
-fn sort_keys(keys: &mut Vec<u64>) {
+/// Sorts keys by a number that each has, digit by digit from the lowest. Those with the same stay in their order.
+fn sort_keys<K: Copy + Default>(keys: &mut Vec<K>, number: impl Fn(K) -> u32) {
     /// Keys from which on counting digits is quicker than comparing keys.
     const MANY: usize = 1024;
     const BITS: u32 = 11;
     const DIGITS: usize = 1 << BITS;
     if keys.len() < MANY {
-        keys.sort_by_key(|key| key >> 32);
+        keys.sort_by_key(|&key| number(key));
         return;
     }
-    let mut sorted = vec![0; keys.len()];
-    for shift in [32, 32 + BITS, 32 + 2 * BITS] {
-        let digit = |key: u64| (key >> shift) as usize % DIGITS;
+    let mut sorted = vec![K::default(); keys.len()];
+    for shift in [0, BITS, 2 * BITS] {
+        let digit = |key: K| (number(key) >> shift) as usize % DIGITS;
         let mut places = [0usize; DIGITS];
         for &key in &*keys {
             if let Some(count) = places.get_mut(digit(key)) {

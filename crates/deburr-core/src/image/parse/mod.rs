@@ -5,6 +5,7 @@
 //! Follows the gABI, "Sections" and "Program Header".
 
 pub(super) mod build;
+mod cold;
 pub(super) mod companion;
 pub(super) mod debug;
 mod frames;

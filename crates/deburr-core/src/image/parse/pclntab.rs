@@ -4,6 +4,7 @@
 //! is found by its magic. Out: a function symbol per entry, as long as the distance to the next entry.
 //! Format: the Go sources, `src/internal/abi/symtab.go` and `src/debug/gosym/pclntab.go`, Go 1.16 and later.
 
+use super::cold::{ColdNames, is_cold};
 use super::ranges::CodeRanges;
 use super::{build, relocations, symbols};
 use crate::address::Svma;
@@ -151,6 +152,7 @@ pub(crate) fn add_symbols<'a>(
     let known_text = length.and_then(|length| range_of(names, 0, length));
     let known_text = known_text.filter(|names| names.ends_with(&[0]));
     let known_text = known_text.and_then(|names| std::str::from_utf8(names).ok()).unwrap_or("");
+    let mut cold = ColdNames::of(known_text.as_bytes());
     let is_wide = header.magic == GO_1_16;
     let row = |index: usize| -> Option<(u64, u64)> {
         if is_wide {
@@ -178,11 +180,14 @@ pub(crate) fn add_symbols<'a>(
             .filter(|&at| names.get(at).is_some_and(|&first| first != 0));
         let Some(at) = at else { continue };
         let unread = Name::unread(known_text, at).filter(|_| at < known_text.len());
+        let is_unread = unread.is_some();
         let Some(name) = unread.or_else(|| read_name(names.get(at..)?)) else { continue };
+        let has_cold = if is_unread { cold.has(at) } else { is_cold(&name) };
         added = added.saturating_add(1);
         out.push(Symbol {
             svma: Svma(svma),
             size: end.saturating_sub(svma),
+            is_cold: has_cold,
             name,
             kind: SymbolKind::Function,
             origin: SymbolOrigin::Pclntab,

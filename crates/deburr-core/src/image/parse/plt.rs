@@ -4,6 +4,7 @@
 //! The entries are recognised by their instructions: x86-64 psABI, "Procedure Linkage Table" (with and without
 //! `endbr64` and `bnd`); AArch64 ELF supplement, "Procedure linkage table" (with and without `bti c`).
 
+use super::cold::is_cold;
 use super::relocations::Slot;
 use crate::address::Svma;
 use crate::image::elf::{Elf, u32_at};
@@ -100,6 +101,7 @@ pub(crate) fn entries<'a>(elf: &Elf<'a>, image: &Image<'a>, slots: &[(u64, Slot<
                 _ => continue,
             };
             found.push(Symbol {
+                is_cold: is_cold(&name),
                 svma: Svma(at),
                 size,
                 name: name.into(),

@@ -5,6 +5,7 @@
 //! Names are borrowed from the file, and only those of symbols at one address are read. The work is linear, except where
 //! many symbols have one address. Follows the gABI, "Symbol Table", and the AArch64 ELF supplement, "Mapping symbols".
 
+use super::cold::ColdNames;
 use super::ranges::CodeRanges;
 use crate::address::Svma;
 use crate::image::elf::{Elf, SHT_DYNSYM, SHT_SYMTAB_SHNDX, Section, range_of, string_at, u32_at};
@@ -230,6 +231,7 @@ fn add<'a>(
 ) {
     // Where the table is text as a whole, its names need not be read to see that they are.
     let text = std::str::from_utf8(table.strings).ok();
+    let mut cold = ColdNames::of(table.strings);
     symbols.reserve(table.count());
     for (index, symbol) in table.iter() {
         let Some(svma) = table.svma(elf, &symbol, index).filter(|&svma| ranges.contains(svma)) else {
@@ -244,6 +246,7 @@ fn add<'a>(
             kind,
             origin,
             is_global: symbol.is_global(),
+            is_cold: cold.has(symbol.name as usize),
         });
     }
 }
