@@ -17,6 +17,7 @@ mod show;
 mod terminal;
 
 use crate::args::{Arguments, Verb, Writer};
+use crate::output;
 use failure::Failure;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ use terminal::colored;
 /// Runs the verb.
 pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<ExitCode, Failure> {
     let color = colored(arguments.color, io::stdout().is_terminal());
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::with_capacity(output::BLOCK, io::stdout().lock());
     let status = match arguments.verb {
         Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,

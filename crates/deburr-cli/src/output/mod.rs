@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 use target::{Regular, Stream, Target};
 use temporary::TemporaryFile;
 
+/// Bytes that are written at a time: as many as a pipe holds.
+pub(crate) const BLOCK: usize = 1 << 16;
+
 /// A place to write to, opened before the work begins: what cannot be written should fail at once.
 pub(crate) struct Output {
     /// As the user calls it.
@@ -56,7 +59,7 @@ impl Output {
             name: name.to_owned(),
             identities: stream.identity().into_iter().collect(),
             is_stdout: stream.is_stdout,
-            out: BufWriter::new(stream.file),
+            out: BufWriter::with_capacity(BLOCK, stream.file),
             temporary: None,
         }
     }
@@ -90,7 +93,7 @@ impl Output {
         path: PathBuf,
         identities: Vec<Identity>,
     ) -> io::Result<Output> {
-        let out = BufWriter::new(temporary.file.try_clone()?);
+        let out = BufWriter::with_capacity(BLOCK, temporary.file.try_clone()?);
         Ok(Output {
             name: name.to_owned(),
             out,
