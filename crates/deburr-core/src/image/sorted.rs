@@ -56,8 +56,8 @@ fn sort_by_key<T>(things: &mut [T], address: impl Fn(&T) -> Svma) -> bool {
 pub(super) fn sort_addresses(addresses: &mut Vec<Svma>) {
     let base = addresses.iter().min().copied().unwrap_or_default();
     let distance = |at: &Svma| u32::try_from(at.since(base)?).ok();
-    let is_sorted = addresses.is_sorted();
-    match addresses.iter().map(distance).collect::<Option<Vec<u32>>>().filter(|_| !is_sorted) {
+    let distances = || addresses.iter().map(distance).collect::<Option<Vec<u32>>>();
+    match (!addresses.is_sorted()).then(distances).flatten() {
         Some(mut distances) => {
             sort_keys(&mut distances, |distance| distance);
             distances.dedup();

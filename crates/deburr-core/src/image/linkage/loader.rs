@@ -87,7 +87,7 @@ fn add_words(elf: &Elf<'_>, image: &Image<'_>, out: &mut Linkage<'_>) {
     filled.extend(out.cells.iter().map(|cell| cell.at));
     filled.sort_unstable();
     let words = words_of_data(elf, low.0..high.0.saturating_add(1));
-    let words = words.into_iter().map(|(at, value)| (Svma(at), Svma(value)));
+    let words = words.map(|(at, value)| (Svma(at), Svma(value)));
     let pointers = words
         .filter(|&(at, value)| (is_data(value) || is_function(value)) && filled.binary_search(&at).is_err());
     out.cells.extend(pointers.map(|(at, to)| Cell { at, to }));

@@ -288,8 +288,7 @@ fn read_linked<'a>(
         faults.push("packed Android relocations: left out".to_owned());
     }
     if elf.is_fixed {
-        let words = words_of_data(elf, ranges.bounds());
-        let values = words.into_iter().map(|(_, value)| value);
+        let values = words_of_data(elf, ranges.bounds()).map(|(_, value)| value);
         out.pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
     }
 }
@@ -347,7 +346,7 @@ pub(crate) fn may_hold_pointers(section: &Section<'_>) -> bool {
 
 /// Each aligned word of data whose value is in a range, as (address, value), area by area. In a file that is loaded where
 /// it says, nothing marks the words that hold addresses: each that could be one is taken for one.
-pub(crate) fn words_of_data(elf: &Elf<'_>, values: Range<u64>) -> Vec<(u64, u64)> {
+pub(crate) fn words_of_data(elf: &Elf<'_>, values: Range<u64>) -> impl Iterator<Item = (u64, u64)> + use<> {
     /// Words that one thread reads together.
     const SHARD: usize = 1 << 17;
     let span = values.end.saturating_sub(values.start);
@@ -366,7 +365,7 @@ pub(crate) fn words_of_data(elf: &Elf<'_>, values: Range<u64>) -> Vec<(u64, u64)
             words.map(|(index, value)| (first.wrapping_add(index * 8), value)).collect()
         })
         .collect();
-    found.concat()
+    found.into_iter().flatten()
 }
 
 /// The data that may hold addresses, in words from the first aligned address on, by address and without overlap.

@@ -100,18 +100,18 @@ impl<'a> SymbolTable<'a> {
         blocks.flat_map(move |(first, block)| {
             let symbols = (first..).zip(block.iter().map(RawSymbol::read));
             let wanted: Vec<(u64, RawSymbol)> = symbols.filter(|(_, symbol)| is_wanted(symbol)).collect();
-            let names = wanted.iter().map(|(_, symbol)| table.from_name(symbol).first().copied());
+            let names = wanted.iter().map(|(_, symbol)| table.strings_from(symbol).first().copied());
             std::hint::black_box(names.fold(0, |all, first| all | first.unwrap_or(0)));
             wanted
         })
     }
 
     pub(crate) fn name(&self, symbol: &RawSymbol) -> &'a [u8] {
-        string_at(self.from_name(symbol), 0).unwrap_or(b"")
+        string_at(self.strings_from(symbol), 0).unwrap_or(b"")
     }
 
     /// The strings from a symbol's name on, as far as a name may reach.
-    fn from_name(&self, symbol: &RawSymbol) -> &'a [u8] {
+    fn strings_from(&self, symbol: &RawSymbol) -> &'a [u8] {
         let start = symbol.name as usize;
         self.strings.get(start..self.strings.len().min(start.saturating_add(LIMIT))).unwrap_or(b"")
     }
@@ -237,7 +237,7 @@ fn add<'a>(
         let Some(svma) = table.svma(elf, &symbol, index).filter(|&svma| ranges.contains(svma)) else {
             continue;
         };
-        let Some(kind) = kind_of(&symbol, table.from_name(&symbol), elf.arch) else { continue };
+        let Some(kind) = kind_of(&symbol, table.strings_from(&symbol), elf.arch) else { continue };
         let name = text.and_then(|text| Name::unread(text, symbol.name as usize));
         symbols.push(Symbol {
             svma: Svma(svma),
@@ -275,7 +275,7 @@ pub(crate) fn from_dynamic<'a>(elf: &Elf<'a>, ranges: &CodeRanges, symbols: &mut
 pub(crate) fn address_of(elf: &Elf<'_>, name: &[u8]) -> Option<u64> {
     let table = SymbolTable::of_kind(elf, crate::image::elf::SHT_SYMTAB)?;
     let is_named = |symbol: &RawSymbol| {
-        let rest = table.from_name(symbol).strip_prefix(name);
+        let rest = table.strings_from(symbol).strip_prefix(name);
         rest.is_some_and(|rest| matches!(rest, [] | [0, ..]))
     };
     let found = table.iter().find(|(_, symbol)| symbol.section != 0 && is_named(symbol));
