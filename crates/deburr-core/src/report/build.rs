@@ -15,7 +15,6 @@ use crate::insn::{self, FeatureGroup};
 use crate::remedy::{Compiler, Maker, version};
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Everything but the findings and the verdicts.
 pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
@@ -188,12 +187,12 @@ fn placed(
 ) -> PlacedFinding {
     let (section, svma) = place_of(image, finding.at);
     let function = names.at(image, program, finding.at);
-    let near = if function.is_some() { None } else { near(image, finding.at) };
+    let near = if function.is_some() { None } else { names.near(image, finding.at) };
     PlacedFinding {
         rule: finding.rule.into(),
         severity: finding.severity,
         function,
-        near: near.map(Arc::from),
+        near,
         svma,
         section,
         extent: finding.extent.len(),

@@ -3,7 +3,7 @@
 use super::model::Hex;
 use crate::address::Svma;
 use crate::function::{Function, Program};
-use crate::image::{self, Image, SymbolKind, SymbolOrigin};
+use crate::image::{self, Image, Symbol, SymbolKind, SymbolOrigin};
 use std::sync::Arc;
 
 /// Section (relocatable objects only) and address.
@@ -22,20 +22,27 @@ pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Optio
 /// Where a function without a name is: after the nearest named function of the same section, as `foo+0x40`. It says where
 /// to look, not whose code it is.
 pub(crate) fn near(image: &Image<'_>, svma: Svma) -> Option<String> {
+    let symbol = nearest(image, svma)?;
+    Some(format!("{}+{:#x}", image::demangle(&symbol.name), svma.0 - symbol.svma.0))
+}
+
+/// The nearest named function before an address, in the same section.
+fn nearest<'i, 'a>(image: &'i Image<'a>, svma: Svma) -> Option<&'i Symbol<'a>> {
     let code = image.code_at(svma)?.extent;
     let after = image.symbols.partition_point(|symbol| symbol.svma <= svma);
     let before = image.symbols.get(..after)?.iter().rev();
-    let symbol = before.take_while(|symbol| symbol.svma >= code.start).find(|symbol| {
+    before.take_while(|symbol| symbol.svma >= code.start).find(|symbol| {
         matches!(symbol.kind, SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label)
             && symbol.origin != SymbolOrigin::Plt
-    })?;
-    Some(format!("{}+{:#x}", image::demangle(&symbol.name), svma.0 - symbol.svma.0))
+    })
 }
 
 /// Demangled names. Neighbouring findings are in the same function, so the last name is kept.
 #[derive(Default)]
 pub struct FunctionNames {
     last: Option<(Function, Option<Arc<str>>)>,
+    /// The last function that something was near to.
+    last_near: Option<(Svma, String)>,
 }
 
 impl FunctionNames {
@@ -43,6 +50,17 @@ impl FunctionNames {
     pub fn at(&mut self, image: &Image<'_>, program: &Program, at: Svma) -> Option<Arc<str>> {
         let function = program.function_at(image.code_offset(at)?)?;
         self.of(image, program, function)
+    }
+
+    /// Where an address is that no named function holds, as [`near`] says.
+    pub(crate) fn near(&mut self, image: &Image<'_>, at: Svma) -> Option<Arc<str>> {
+        let symbol = nearest(image, at)?;
+        let (known, name) =
+            self.last_near.get_or_insert_with(|| (symbol.svma, image::demangle(&symbol.name)));
+        if *known != symbol.svma {
+            (*known, *name) = (symbol.svma, image::demangle(&symbol.name));
+        }
+        Some(format!("{name}+{:#x}", at.0 - symbol.svma.0).into())
     }
 
     fn of(&mut self, image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {

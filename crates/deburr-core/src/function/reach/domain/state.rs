@@ -96,7 +96,7 @@ pub(crate) struct State {
     /// Words at known addresses that are known better here than everywhere: stored or tested since the last call.
     words: Arc<SortedMap<(u64, u8), Value>>,
     /// Registers that hold what is also elsewhere, zero-extended.
-    copies: Vec<(Reg, Holder)>,
+    copies: Arc<Vec<(Reg, Holder)>>,
     /// What the flags were made of.
     subject: Option<Subject>,
     /// What is known of the vector registers.
@@ -134,7 +134,7 @@ impl State {
         let mut state = State {
             registers: std::iter::repeat_n(Value::Unknown, registers).collect(),
             words: Arc::default(),
-            copies: Vec::new(),
+            copies: Arc::default(),
             subject: None,
             vectors: Arc::default(),
             leftovers: RegSet::EMPTY,
@@ -226,13 +226,19 @@ impl State {
 
     /// What was in a place is no longer what is elsewhere.
     fn changed(&mut self, place: Holder) {
-        if !self.copies.is_empty() {
-            self.copies
-                .retain(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
-        }
+        self.retain_copies(|(reg, from)| !place.overlaps(Holder::Register(*reg)) && !place.overlaps(*from));
         if self.subject.is_some_and(|subject| place.overlaps(subject.holder)) {
             self.subject = None;
         }
+    }
+
+    /// Forgets copies; returns whether there were such.
+    fn retain_copies(&mut self, is_kept: impl Fn(&(Reg, Holder)) -> bool) -> bool {
+        let is_changed = !self.copies.iter().all(&is_kept);
+        if is_changed {
+            Arc::make_mut(&mut self.copies).retain(is_kept);
+        }
+        is_changed
     }
 
     /// A register and a place hold the same, zero-extended.
@@ -240,7 +246,7 @@ impl State {
         /// Maximum of copies that are followed.
         const MOST: usize = 32;
         if reg.index().is_some() && self.copies.len() < MOST && !self.copies.contains(&(reg, of)) {
-            self.copies.push((reg, of));
+            Arc::make_mut(&mut self.copies).push((reg, of));
         }
     }
 
@@ -301,7 +307,7 @@ impl State {
         if !self.words.is_empty() {
             self.words = Arc::default();
         }
-        self.copies.retain(|(_, of)| !matches!(of, Holder::Word(..)));
+        self.retain_copies(|(_, of)| !matches!(of, Holder::Word(..)));
         if self.subject.is_some_and(|subject| matches!(subject.holder, Holder::Word(..))) {
             self.subject = None;
         }
@@ -462,7 +468,7 @@ impl State {
             Holder::Frame(at, width) => at.saturating_add((*width).into()) > from && *at < end,
             _ => false,
         };
-        self.copies.retain(|(_, of)| !is_lost(of));
+        self.retain_copies(|(_, of)| !is_lost(of));
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
@@ -482,7 +488,7 @@ impl State {
             Arc::make_mut(&mut self.frame).retain(|from| from >= at);
         }
         let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
-        self.copies.retain(|(_, of)| !is_lost(of));
+        self.retain_copies(|(_, of)| !is_lost(of));
         self.subject = self.subject.filter(|subject| !is_lost(&subject.holder));
     }
 
@@ -644,9 +650,9 @@ impl State {
         if self.flags != other.flags {
             changed |= replace(&mut self.flags, Flags::Unknown);
         }
-        let copies = self.copies.len();
-        self.copies.retain(|copy| other.copies.contains(copy));
-        changed |= self.copies.len() < copies;
+        if !Arc::ptr_eq(&self.copies, &other.copies) {
+            changed |= self.retain_copies(|copy| other.copies.contains(copy));
+        }
         if self.subject != other.subject {
             changed |= replace(&mut self.subject, None);
         }
