@@ -112,6 +112,8 @@ fn run_up(image: &Image<'_>, at: CodeOffset) -> CodeOffset {
 /// Sweeps the units of one chunk; returns also where the last instruction ended. Lists grow in `scratch`, which the
 /// next chunk finds grown already, so that those returned take no more memory than they need.
 fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sweep) -> (Sweep, CodeOffset) {
+    /// Bytes that a sweep may read beyond a unit to be quick up to its end.
+    const AHEAD: u32 = 16;
     scratch.clear();
     let mut end = units.first().map_or(CodeOffset::ZERO, |unit| unit.start);
     let code_length = sections(image).map(|section| section.end).max().unwrap_or_default();
@@ -123,9 +125,9 @@ fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sw
             // Only where functions are known is a branch out of the unit a branch out of a function.
             conditional_exits: !unit.is_cut(),
         };
-        let code = bytes(image, unit.start..unit.limit);
-        let length = (unit.end - unit.start) as usize;
-        end = insn::sweep_unit(image.arch, code, length, unit.start, &interest, scratch);
+        let code = bytes(image, unit.start..unit.limit.saturating_add(AHEAD));
+        let (length, limit) = ((unit.end - unit.start) as usize, (unit.limit - unit.start) as usize);
+        end = insn::sweep_unit(image.arch, code, length, limit, unit.start, &interest, scratch);
     }
     (scratch.clone(), end)
 }

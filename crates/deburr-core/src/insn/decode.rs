@@ -42,18 +42,20 @@ pub fn step(arch: Arch, code: &[u8], svma: Svma) -> Option<Step> {
     }
 }
 
-/// Sweeps one unit of code: see [`Sweep`].
+/// Sweeps one unit of code: see [`Sweep`]. The unit is the first `limit` bytes of `code`; what follows is only looked at
+/// ahead. Instructions that begin at or after `length` are left to the next call.
 pub fn sweep_unit(
     arch: Arch,
     code: &[u8],
     length: usize,
+    limit: usize,
     at: CodeOffset,
     interest: &Interest,
     found: &mut Sweep,
 ) -> CodeOffset {
     match arch {
-        Arch::X86_64 => x86_64::sweep(code, length, at, interest, found),
-        Arch::Aarch64 => aarch64::sweep(code, length, at, interest, found),
+        Arch::X86_64 => x86_64::sweep(code, length, limit, at, interest, found),
+        Arch::Aarch64 => aarch64::sweep(code.get(..limit).unwrap_or(code), length, at, interest, found),
     }
 }
 

@@ -139,7 +139,7 @@ pub struct Interest {
 }
 
 /// What the pass found. One value collects many units.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sweep {
     /// Bytes that decoded.
     pub decoded: u64,

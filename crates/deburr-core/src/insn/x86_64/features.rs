@@ -40,7 +40,7 @@ const PREFETCH_HINTS: FeatureSet =
 
 /// What the sweep needs of an instruction code, in one number: the group in bits 0 to 7, flags from bit 8,
 /// and the possible classes from bit 32.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct CodeFacts(u64);
 
 impl CodeFacts {
@@ -73,6 +73,16 @@ impl CodeFacts {
     /// Whether any bit of the mask is set.
     pub(super) const fn any(self, mask: u64) -> bool {
         self.0 & mask != 0
+    }
+
+    /// All of them as one number, which differs where any of them does.
+    pub(super) const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The possible classes, as the set of them.
+    pub(super) const fn classes(self) -> u64 {
+        self.0 >> Self::CLASSES
     }
 
     /// The feature group's number.

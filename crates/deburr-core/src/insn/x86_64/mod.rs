@@ -7,11 +7,13 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod arithmetic;
+mod check;
 mod class;
 mod decoder;
 mod facts;
 mod features;
 mod lanes;
+mod quick;
 mod reload;
 mod sweep;
 #[cfg(test)]
@@ -20,8 +22,10 @@ mod text;
 mod vector;
 
 pub use arithmetic::arithmetic;
+pub use check::{Disagreement, check_everywhere, check_opcodes, check_sweep};
 pub use facts::{decode, decode_holding, step};
 pub use features::{feature_group_count, features_of};
+pub use quick::quick_table;
 pub use reload::loads_in_place;
 pub use sweep::sweep;
 pub use text::disassemble;

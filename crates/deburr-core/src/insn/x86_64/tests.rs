@@ -28,7 +28,7 @@ fn needs(hex: &str) -> FeatureSet {
 
 fn swept(code: &[u8], length: usize, interest: &Interest) -> (Sweep, u32) {
     let mut found = Sweep::default();
-    let end = sweep(code, length, CodeOffset(0x100), interest, &mut found);
+    let end = sweep(code, length, code.len(), CodeOffset(0x100), interest, &mut found);
     (found, end.0)
 }
 
@@ -653,8 +653,9 @@ fn a_sweep_collects_many_units() {
     let mut parts = Sweep::default();
     let mut at = 0;
     while at < code.len() {
-        at =
-            sweep(&code[at..], 64, CodeOffset(0x100 + at as u32), &EVERYWHERE, &mut parts).0 as usize - 0x100;
+        at = sweep(&code[at..], 64, code.len(), CodeOffset(0x100 + at as u32), &EVERYWHERE, &mut parts).0
+            as usize
+            - 0x100;
     }
     assert_eq!((whole.decoded, whole.undecoded), (parts.decoded, parts.undecoded));
     assert_eq!((whole.groups, whole.calls, whole.hits), (parts.groups, parts.calls, parts.hits));
@@ -742,7 +743,7 @@ fn a_jump_to_before_all_code_closes_no_loop() {
     let wants = Wants { loops: Loops::All, computing: true, ..Wants::default() };
     let mut found = Sweep::default();
     let code = bytes("66 0f fe c1 ff c9 75 d0"); // paddd xmm0, xmm1; dec ecx; jne
-    sweep(&code, code.len(), CodeOffset::ZERO, &Interest { wants, ..EVERYWHERE }, &mut found);
+    sweep(&code, code.len(), code.len(), CodeOffset::ZERO, &Interest { wants, ..EVERYWHERE }, &mut found);
     assert!(found.back_edges.is_empty() && found.computing_loops.is_empty());
 }
 
