@@ -10,6 +10,7 @@ mod launcher;
 mod nightly;
 mod same;
 mod selector;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ usage: cargo xtask <task>
   launcher [--bless]   compile the launcher and the selector and compare with the prebuilt code; --bless writes it
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
+  x86-tables [--bless] make the table of the x86-64 sweep and compare with the committed one; --bless writes it
 ";
 
 fn main() -> ExitCode {
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
             Err(_) => Err(USAGE.to_owned()),
         },
         ["same", revision] => same::run(revision),
+        ["x86-tables"] => tables::run(false),
+        ["x86-tables", "--bless"] => tables::run(true),
         _ => Err(USAGE.to_owned()),
     };
     match result {

@@ -1,11 +1,13 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
-//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the A64 prefilter on every word, the instructions that a check takes, the kernels of
+//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the sweeps' prefilters exhaustively, the
+//! instructions that a check takes, the kernels of
 //! AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::book;
 use crate::fuzz::{self, TARGETS};
 use crate::repository;
+use crate::{same, tables};
 use std::process::Command;
 
 /// Runs everything; the fuzz targets for so many seconds together.
@@ -39,6 +41,17 @@ pub fn run(seconds: u32) -> Result<(), String> {
         "the prefilter of A64 against the decoder, for every word",
         Command::new(env!("CARGO")).args(prefilter),
     );
+    println!("nightly: the table of the x86-64 sweep");
+    let table = tables::run(false);
+    let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_x86_64", "--"];
+    let mut exhaustive = Command::new(env!("CARGO"));
+    step(
+        "the prefilter of x86-64 against the decoder, for all that can be made up",
+        exhaustive.args(prefilter),
+    );
+    let mut files = Command::new(env!("CARGO"));
+    files.args(prefilter).args(same::programs_of_this_machine().unwrap_or_default());
+    step("the same from every byte of this machine's programs", &mut files);
     for cpu in ["max", "cortex-a53"] {
         let mut kernels = Command::new("scripts/cargo-arm64");
         kernels
@@ -56,6 +69,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
         "the survey of released files, compared with its frozen figures",
         Command::new("scripts/survey").args(survey),
     );
+    faults.extend(table.err());
     // How far coverage grows from the committed inputs shows whether more of them are worth finding.
     let targets = if missing.is_none() { &TARGETS[..] } else { &[] };
     for target in targets {
