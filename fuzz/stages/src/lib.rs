@@ -12,6 +12,7 @@
 //! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
 //! | [`package`] | a package | limits held; rewritten exactly where something changed |
 //! | [`readers`] | a benchmark's report | finite numbers, and tables no longer than they may be |
+//! | [`sweep`] | x86-64 code | the sweep by table finds what the one by the full decoder does |
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod package;
 mod patch;
 mod reach;
 mod readers;
+mod sweep;
 
 pub use check::check;
 pub use discover::discover;
@@ -32,12 +34,13 @@ pub use package::package;
 pub use patch::patch;
 pub use reach::reach;
 pub use readers::readers;
+pub use sweep::sweep;
 
 /// A stage.
 pub type Stage = fn(&[u8]);
 
 /// All stages, by the names of their fuzz targets.
-pub const STAGES: [(&str, Stage); 7] = [
+pub const STAGES: [(&str, Stage); 8] = [
     ("image", image),
     ("discover", discover),
     ("reach", reach),
@@ -45,4 +48,5 @@ pub const STAGES: [(&str, Stage); 7] = [
     ("patch", patch),
     ("package", package),
     ("readers", readers),
+    ("sweep", sweep),
 ];
