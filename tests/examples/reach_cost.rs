@@ -5,13 +5,12 @@
 //! with one thread. What is no ELF file is passed over.
 
 use deburr_core::function::discover;
-use deburr_core::function::reach::Checks;
+use deburr_core::function::reach::{Checks, Stated};
 use deburr_core::image::{Image, Linkage};
 use deburr_core::insn::sweep::Wants;
 use deburr_core::insn::{Class, ClassSet};
 use deburr_core::{Request, check};
 use deburr_tests::cpu_time::thread_seconds;
-use std::collections::HashMap;
 use std::error::Error;
 use std::hint::black_box;
 
@@ -24,9 +23,9 @@ fn analyse(bytes: &[u8]) -> Result<Option<f64>, Box<dyn Error + Send + Sync>> {
     }
     let start = thread_seconds();
     let linkage = Linkage::parse(&image);
-    let checks = Checks::find(&image, &linkage, &program, &[], (&HashMap::new(), true));
+    let checks = Checks::find(&image, &linkage, &program, &[], (&Stated::default(), true));
     let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-    black_box(checks.judge(&image, &program, permitted, &HashMap::new()));
+    black_box(checks.judge(&image, &program, permitted, &Stated::default()));
     Ok(Some(thread_seconds() - start))
 }
 

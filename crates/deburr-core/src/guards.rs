@@ -5,13 +5,12 @@
 
 use crate::address::CodeOffset;
 use crate::function::Program;
-use crate::function::reach::{Checks, Verdict};
+use crate::function::reach::{Checks, Stated, Verdict};
 use crate::image::{Image, demangle};
 use crate::pattern;
 use crate::report::{GuardUse, Reach};
 use crate::request::StatedGuard;
 use deburr_cpu::FeatureSet;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// The stated guards of one file: each with the functions that it names.
@@ -46,12 +45,12 @@ impl<'a> Guards<'a> {
     }
 
     /// What all guards state, by function.
-    pub(crate) fn all(&self) -> FxHashMap<CodeOffset, FeatureSet> {
+    pub(crate) fn all(&self) -> Stated {
         self.chosen(|_| true)
     }
 
-    fn chosen(&self, is_chosen: impl Fn(usize) -> bool) -> FxHashMap<CodeOffset, FeatureSet> {
-        let mut stated: FxHashMap<CodeOffset, FeatureSet> = FxHashMap::default();
+    fn chosen(&self, is_chosen: impl Fn(usize) -> bool) -> Stated {
+        let mut stated = Stated::default();
         for (_, (guard, functions)) in self.guards.iter().enumerate().filter(|(index, _)| is_chosen(*index)) {
             for &start in functions {
                 let features = stated.entry(start).or_insert(FeatureSet::EMPTY);

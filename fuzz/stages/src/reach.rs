@@ -4,12 +4,11 @@ use crate::input::split;
 use deburr_core::Knowledge;
 use deburr_core::front::open;
 use deburr_core::function::Program;
-use deburr_core::function::reach::{Checks, Reach, Verdict};
+use deburr_core::function::reach::{Checks, Reach, Stated, Verdict};
 use deburr_core::image::{Image, Linkage};
 use deburr_core::insn::sweep::Wants;
 use deburr_core::insn::{Class, ClassSet};
 use deburr_cpu::FeatureSet;
-use std::collections::HashMap;
 
 /// Finds the run-time checks of an ELF file, and judges its functions by the first level, by a higher one, and by everything. Where
 /// requested, the file knows what it itself exports of the CPU, or states that some functions are guarded.
@@ -25,7 +24,7 @@ pub fn reach(data: &[u8]) {
     let foreign: Vec<&Knowledge> = own.iter().collect();
     let all = deburr_cpu::Feature::all().fold(FeatureSet::EMPTY, FeatureSet::with);
     let stated = choice.bit(2).then(|| program.functions().first().map(|function| (function.start, all)));
-    let stated: HashMap<_, _> = stated.flatten().into_iter().collect();
+    let stated: Stated = stated.flatten().into_iter().collect();
     let checks = Checks::find(&image, &linkage, &program, &foreign, (&stated, true));
 
     let first = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));

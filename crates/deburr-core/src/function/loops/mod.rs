@@ -255,7 +255,7 @@ mod tests {
     fn a_block_comes_back_where_any_path_leads_to_it_again() {
         // 0 → 1 → 2 → 1, 2 → 3; 0 → 3
         let graph = graph(&[&[1, 3], &[2], &[1, 3], &[]]);
-        let back: Vec<bool> = (0..4).map(|block| graph.comes_back(block)).collect();
+        let back: Vec<bool> = (0..4).map(|block| comes_back(&graph, block)).collect();
         assert_eq!(back, [false, true, true, false]);
     }
 

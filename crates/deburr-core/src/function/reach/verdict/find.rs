@@ -15,6 +15,7 @@ use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::machine::summaries::Summaries;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
+use crate::function::reach::verdict::node::Stated;
 use crate::function::reach::verdict::presumed::by_name::Names;
 use crate::function::reach::verdict::presumed::search::Search;
 use crate::function::reach::verdict::presumed::vocabulary;
@@ -22,7 +23,6 @@ use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
 use crate::image::{Image, Linkage};
 use deburr_cpu::FeatureSet;
-use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Checks {
         linkage: &Linkage<'_>,
         program: &Program,
         foreign: &[&Knowledge],
-        (stated, presumes): (&FxHashMap<CodeOffset, FeatureSet>, bool),
+        (stated, presumes): (&Stated, bool),
     ) -> Checks {
         let file = View::new(image, linkage, program, foreign);
         let known = seeds::known(&file);
@@ -108,7 +108,7 @@ impl Checks {
         image: &Image<'_>,
         program: &Program,
         permitted: FeatureSet,
-        stated: &FxHashMap<CodeOffset, FeatureSet>,
+        stated: &Stated,
     ) -> Vec<Verdict> {
         judge::judge(self, image, program, (permitted, stated))
     }

@@ -11,7 +11,7 @@ use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step,
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
 use crate::function::reach::verdict::net::settle;
-use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, leads_to};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, Stated, leads_to};
 use crate::function::reach::verdict::settled::{Entry, Known, Settled};
 use crate::function::reach::verdict::unknown::cause::{Because, Cause};
 use crate::function::reach::verdict::unknown::origin::{Approach, Origins};
@@ -38,7 +38,7 @@ pub(crate) fn judge(
     checks: &Checks,
     image: &Image<'_>,
     program: &Program,
-    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &Stated),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let mut decisive = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn judge(
 pub(crate) fn unknown(
     checks: &Checks,
     (image, program): (&Image<'_>, &Program),
-    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &Stated),
 ) -> BTreeMap<CodeOffset, FeatureSet> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let hits = judge.hits().into_iter();
@@ -78,7 +78,7 @@ pub(crate) fn unknown(
 fn presume(
     presumption: &Presumption,
     (image, program): (&Image<'_>, &Program),
-    (permitted, stated): (FeatureSet, &FxHashMap<CodeOffset, FeatureSet>),
+    (permitted, stated): (FeatureSet, &Stated),
     verdicts: &mut [Verdict],
 ) {
     let judge = Judge::of(&presumption.checks, (image, program), permitted, stated);
@@ -143,7 +143,7 @@ struct Judge<'j, 'a> {
     permitted: FeatureSet,
     /// By group of features, those that are not permitted.
     needs: Vec<FeatureSet>,
-    stated: &'j FxHashMap<CodeOffset, FeatureSet>,
+    stated: &'j Stated,
     settled: Arc<Settled>,
     /// By what stays unproven, and whether by control flow alone: the node before each on a shortest path.
     trees: RefCell<FxHashMap<(FeatureSet, bool), Tree>>,
@@ -210,7 +210,7 @@ impl<'j, 'a> Judge<'j, 'a> {
         checks: &'j Checks,
         (image, program): (&'j Image<'a>, &'j Program),
         permitted: FeatureSet,
-        stated: &'j FxHashMap<CodeOffset, FeatureSet>,
+        stated: &'j Stated,
     ) -> Judge<'j, 'a> {
         let settled = checks.edges.settled.get(permitted, stated, || settle(checks, permitted, stated));
         let groups = (0..).map(FeatureGroup).take(insn::feature_group_count(image.arch));

@@ -13,7 +13,7 @@ mod judge;
 pub(crate) mod kind;
 pub(crate) mod needed;
 mod net;
-mod node;
+pub(crate) mod node;
 mod presumed;
 mod settled;
 mod slice;

@@ -4,10 +4,9 @@
 //! dense numbers of nodes; what is known and what is proven repeats, and is kept once. One round costs as much as there are
 //! edges; a node is visited again only after one that it depends on has changed.
 
-use crate::address::CodeOffset;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, IncomingEdges};
-use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
+use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, Stated};
 use crate::function::reach::verdict::settled::{Entry, Known, Knowns, NONE, Numbered, Settled};
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
@@ -30,11 +29,7 @@ enum Callers {
 /// An exported function that the file reaches itself, and only after checks, is what the check chooses. It is exported
 /// for another part of the same project, whose callers have to query the CPU as well. Such functions are found from
 /// outside inwards: those that nothing in the file reaches are certainly for others.
-pub(super) fn settle(
-    checks: &Checks,
-    permitted: FeatureSet,
-    stated: &FxHashMap<CodeOffset, FeatureSet>,
-) -> Settled {
+pub(super) fn settle(checks: &Checks, permitted: FeatureSet, stated: &Stated) -> Settled {
     let mut net = Net::of(&checks.edges, permitted, stated);
     let mut pending = net.exports(&checks.edges);
     let calls = |is_sure: bool| if is_sure { Callers::Any } else { Callers::Doubtful };
@@ -130,15 +125,11 @@ struct Net<'n> {
     /// Whether an address leads to it, and no edge.
     lost: Vec<bool>,
     permitted: FeatureSet,
-    stated: &'n FxHashMap<CodeOffset, FeatureSet>,
+    stated: &'n Stated,
 }
 
 impl<'n> Net<'n> {
-    fn of(
-        edges: &IncomingEdges,
-        permitted: FeatureSet,
-        stated: &'n FxHashMap<CodeOffset, FeatureSet>,
-    ) -> Net<'n> {
+    fn of(edges: &IncomingEdges, permitted: FeatureSet, stated: &'n Stated) -> Net<'n> {
         let nodes: Vec<Node> = edges.into.keys().copied().collect();
         let number: FxHashMap<Node, u32> = nodes.iter().copied().zip(0..).collect();
         let mut numbers: FxHashMap<(FeatureSet, bool), u32> = FxHashMap::default();

@@ -3,6 +3,8 @@
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::kind::GuardKind;
+use deburr_cpu::FeatureSet;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -46,6 +48,9 @@ pub(crate) struct IncomingEdge {
     /// The branch that proved it.
     pub check: Option<Svma>,
 }
+
+/// Functions by where they begin, with what the CPU is known to have whenever they are entered: the user states it.
+pub type Stated = FxHashMap<CodeOffset, FeatureSet>;
 
 /// By function, each entry with the code that can run after it.
 pub(crate) type Entries = BTreeMap<CodeOffset, Vec<(CodeOffset, Vec<Range<CodeOffset>>)>>;

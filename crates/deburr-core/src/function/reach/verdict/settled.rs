@@ -1,8 +1,7 @@
 //! What is known of the CPU where each node begins, as [`super::net`] finds it. What is known repeats, and is kept once.
 
-use crate::address::CodeOffset;
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::verdict::node::Node;
+use crate::function::reach::verdict::node::{Node, Stated};
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -137,14 +136,14 @@ impl Knowns {
 pub(crate) struct LastSettled(Mutex<Option<Settling>>);
 
 /// What is permitted, what the user states, and what follows.
-type Settling = (FeatureSet, FxHashMap<CodeOffset, FeatureSet>, Arc<Settled>);
+type Settling = (FeatureSet, Stated, Arc<Settled>);
 
 impl LastSettled {
     /// What is settled for the same, or what is made now.
     pub(super) fn get(
         &self,
         permitted: FeatureSet,
-        stated: &FxHashMap<CodeOffset, FeatureSet>,
+        stated: &Stated,
         settle: impl FnOnce() -> Settled,
     ) -> Arc<Settled> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,7 +12,7 @@ use crate::function::reach::file::references::{self, DataReference};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::machine::effects::{BlockFacts, Facts};
-use crate::function::reach::verdict::node::{Entries, Node, Source};
+use crate::function::reach::verdict::node::{Entries, Node, Source, Stated};
 use crate::function::reach::verdict::unconditional::{Tested, Unconditional};
 use crate::insn::sweep::Edge;
 use crate::insn::{self, Flow, Insn};
@@ -80,7 +80,7 @@ impl Closure {
         file: &View<'_, '_>,
         facts: &FactsByFunction,
         roots: &BTreeMap<CodeOffset, Source>,
-        stated: &FxHashMap<CodeOffset, FeatureSet>,
+        stated: &Stated,
     ) -> Closure {
         let tested = Tested { file, facts, stated };
         let closure = Closure { unconditional: tested.unconditional_from(roots), ..Closure::default() };

@@ -10,10 +10,9 @@ use crate::function::reach::file::incoming::transfers;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::machine::effects::Facts;
-use crate::function::reach::verdict::node::Source;
+use crate::function::reach::verdict::node::{Source, Stated};
 use crate::function::{Function, Program};
 use crate::insn::sweep::{Edge, ReferenceKind};
-use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -30,7 +29,7 @@ pub(crate) struct Tested<'k, 'w, 'a> {
     pub file: &'k View<'w, 'a>,
     pub facts: &'k FactsByFunction,
     /// Functions that the user knows to be guarded.
-    pub stated: &'k FxHashMap<CodeOffset, FeatureSet>,
+    pub stated: &'k Stated,
 }
 
 impl Tested<'_, '_, '_> {
