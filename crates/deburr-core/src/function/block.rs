@@ -286,33 +286,19 @@ pub(crate) fn decode_run<'a>(
     program: &'a Program,
     extent: Extent,
 ) -> impl Iterator<Item = Insn> + use<'a> {
-    run_of(image, program, extent, insn::decode).map(|(_, insn)| insn)
+    let decode = |arch, code: &[u8], svma| insn::decode(arch, code, svma).map(|insn| (insn.length, insn));
+    run_of(image, program, extent, decode).map(|(_, insn)| insn)
 }
 
-/// What can be said of the length of an instruction.
-pub(super) trait Length {
-    /// In bytes.
-    fn length(&self) -> u8;
-}
-
-impl Length for Insn {
-    fn length(&self) -> u8 {
-        self.length
-    }
-}
-
-impl Length for insn::Step {
-    fn length(&self) -> u8 {
-        self.length
-    }
-}
+/// Decodes the first instruction of some code: its length in bytes, and what is wanted of it.
+type Decode<I> = fn(Arch, &[u8], Svma) -> Option<(u8, I)>;
 
 /// Every instruction of a range with its address, as `decode` has it, without data; undecodable bytes are passed over.
-pub(super) fn run_of<'a, I: Length>(
+pub(super) fn run_of<'a, I>(
     image: &Image<'a>,
     program: &'a Program,
     extent: Extent,
-    decode: fn(Arch, &[u8], Svma) -> Option<I>,
+    decode: Decode<I>,
 ) -> impl Iterator<Item = (Svma, I)> + use<'a, I> {
     let (arch, base) = (image.arch, image.code_base);
     let code = image.bytes_at(extent.start).unwrap_or_default();
@@ -327,9 +313,9 @@ pub(super) fn run_of<'a, I: Length>(
             while data.next_if(|run| offset.is_some_and(|at| run.end <= at)).is_some() {}
             let is_data = data.peek().is_some_and(|run| offset.is_some_and(|at| run.start <= at));
             match decode(arch, rest, at).filter(|_| !is_data) {
-                Some(insn) => {
+                Some((length, insn)) => {
                     let here = at;
-                    at = at.offset(insn.length().into());
+                    at = at.offset(length.into());
                     return Some((here, insn));
                 }
                 None => at = at.offset(if arch == Arch::Aarch64 { 4 } else { 1 }),

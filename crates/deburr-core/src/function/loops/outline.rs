@@ -7,7 +7,7 @@ use crate::address::Svma;
 use crate::function::block::{Paths, find_orphans, run_of, window};
 use crate::function::{Function, Program};
 use crate::image::Image;
-use crate::insn::{Flow, Step};
+use crate::insn::{self, Flow, Step};
 use std::sync::OnceLock;
 
 /// A run of instructions that is entered only at the top and left only at the end.
@@ -36,7 +36,8 @@ impl Outline {
     /// Reads the function that holds `around`; of a large one a window.
     pub(crate) fn of(image: &Image<'_>, program: &Program, function: &Function, around: Svma) -> Outline {
         let extent = window(function.extent(image), around);
-        let steps: Vec<(Svma, Step)> = run_of(image, program, extent, crate::insn::step).collect();
+        let decode = |arch, code: &[u8], svma| insn::step(arch, code, svma).map(|step| (step.length, step));
+        let steps: Vec<(Svma, Step)> = run_of(image, program, extent, decode).collect();
         Outline::of_steps(&steps)
     }
 
@@ -131,7 +132,7 @@ impl Paths for Outline {
 mod tests {
     use super::*;
     use crate::function::block::Graph;
-    use crate::insn::{self, Insn};
+    use crate::insn::Insn;
     use deburr_cpu::Arch;
 
     /// Every instruction of some code, as one of the two decoders has it, with its length.

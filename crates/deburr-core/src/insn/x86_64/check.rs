@@ -4,7 +4,7 @@
 //! to iced-x86 is not compared: there is nothing to be wrong.
 
 use super::quick::{HOT, Hot, Kind, WINDOW, quick, truth};
-use super::sweep::{sweep, sweep_fully};
+use super::sweep::{sweep, sweep_with};
 use crate::address::{CodeOffset, Svma};
 use crate::insn::sweep::{Interest, Loops, Sweep, Wants};
 use crate::insn::{Class, ClassSet};
@@ -259,7 +259,7 @@ pub fn check_sweep(code: &[u8], choice: u64) -> bool {
         };
         let from = CodeOffset(at + start as u32);
         let end = sweep(rest, length, limit, from, &interest, &mut one);
-        if sweep_fully(rest, length, limit, from, &interest, &mut other) != end {
+        if sweep_with(rest, &[], length, limit, from, &interest, &mut other) != end {
             return false;
         }
         start = ((end.0 - at) as usize).max(start + 1);

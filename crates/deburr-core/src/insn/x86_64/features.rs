@@ -20,7 +20,7 @@ use crate::insn::{Class, ClassSet, FeatureGroup};
 pub(super) const GROUPS: usize = 256;
 
 /// How many codes the table holds: the decoder's, rounded up to a power of two.
-const CODES: usize = 8192;
+pub(super) const CODES: usize = 8192;
 
 /// Features of every x86-64 processor (psABI, x86-64-v1).
 const BASELINE: FeatureSet = FeatureSet::of(&[

@@ -38,20 +38,8 @@ pub fn sweep(
     sweep_with(code, ahead, length, limit, at, interest, sweep)
 }
 
-/// The same by the full decoder alone.
-pub(super) fn sweep_fully(
-    code: &[u8],
-    length: usize,
-    limit: usize,
-    at: CodeOffset,
-    interest: &Interest,
-    sweep: &mut Sweep,
-) -> CodeOffset {
-    sweep_with(code, &[], length, limit, at, interest, sweep)
-}
-
-/// Sweeps with windows of `ahead` for the decoder by table.
-fn sweep_with(
+/// Sweeps with windows of `ahead` for the decoder by table; without any, all is decoded in full.
+pub(super) fn sweep_with(
     code: &[u8],
     ahead: &[u8],
     length: usize,

@@ -83,7 +83,7 @@ pub(crate) fn mentions_cpu(name: &str) -> bool {
 /// Whether an imported function of this name, mangled or not, says what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
 /// `hwy::SupportedTargets`.
 pub(crate) fn reports_cpu(name: &str) -> bool {
-    // Mangled or not, the words are in it as they are. Most names have none, and are not worth demangling.
+    // Most names have none of the words, and are not worth demangling.
     if !may_report_cpu(name) {
         return false;
     }
@@ -134,25 +134,20 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
         || words.first().is_some_and(|word| word == "hwy") && has(&["target", "targets"])
 }
 
-/// Whether a name has the beginning of a word in it that [`reports_cpu`] looks for.
+/// Whether a name may have a word in it that [`reports_cpu`] looks for. Rust's manglings can write letters as numbers.
 fn may_report_cpu(name: &str) -> bool {
-    const BEGINNINGS: [[u8; 2]; 17] = [
-        *b"cp", *b"hw", *b"ha", *b"si", *b"mm", *b"ne", *b"as", *b"ls", *b"fm", *b"po", *b"ae", *b"f1",
-        *b"pc", *b"ss", *b"av", *b"sv", *b"bm",
-    ];
     const WORDS: [&str; 17] = [
         "cpu", "hw", "hardware", "simd", "mmx", "neon", "asimd", "lse", "fma3", "popcnt", "aesni", "f16c",
         "pclmul", "sse", "avx", "sve", "bmi",
     ];
     let bytes = name.as_bytes();
-    bytes.windows(2).enumerate().any(|(at, pair)| {
-        let pair = [pair.first(), pair.last()].map(|byte| byte.map_or(0, u8::to_ascii_lowercase));
-        let begun = BEGINNINGS.iter().zip(WORDS).filter(|(beginning, _)| **beginning == pair);
-        let is_here = |word: &str| {
-            bytes.get(at..at + word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        begun.map(|(_, word)| word).any(is_here)
-    })
+    let begins_with_one = |at: usize| {
+        let here = bytes.get(at..).unwrap_or_default();
+        let first = here.first().map(u8::to_ascii_lowercase);
+        let mut begun = WORDS.map(str::as_bytes).into_iter().filter(|word| word.first().copied() == first);
+        begun.any(|word| here.get(..word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word)))
+    };
+    name.starts_with("_R") || name.contains('$') || (0..bytes.len()).any(begins_with_one)
 }
 
 /// The words of a name, in lower case: parted by what is no letter or digit, and by a change of case.
@@ -389,6 +384,7 @@ mod tests {
             "mkl_serv_cpu_detect",
             "_ZN5arrow8internal7CpuInfo11GetInstanceEv",
             "_ZNK5arrow8internal7CpuInfo11IsSupportedEl",
+            "_ZN7$u63$pu8features17h0123456789abcdefE",
         ];
         for name in reporting {
             assert!(reports_cpu(name), "{name}");

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use iced_x86::Code;
 
-use super::super::features::{CodeFacts, TABLE};
+use super::super::features::{CODES, CodeFacts, TABLE};
 use super::entries::{by_fields, in_context};
 use super::layout::{BYTES, CODE_SHIFT, Context, HAS_MODRM, MODRM, SHORT, SLOW, TO_MEMORY, selector};
 
@@ -88,6 +88,8 @@ impl Kind {
 pub(in super::super) struct Hot {
     pub(super) rows: [u32; ROWS * 256],
     kinds: [u32; KINDS],
+    /// By a code of iced-x86.
+    codes: [u32; CODES],
     /// As [`MODRM`], and what [`selector`] says, from bit 8.
     pub(super) modrm: [u16; 256],
     /// By a first byte: 8 for a legacy prefix; from bit 4 the number of a mandatory one.
@@ -120,9 +122,15 @@ impl Hot {
         u32::from(self.modrm[usize::from(modrm)])
     }
 
-    /// The kind of an entry of the table.
+    /// The kind of an entry of the table, without what ModRM shows.
+    #[expect(clippy::indexing_slicing, reason = "the mask keeps the index inside the array")]
     pub(super) fn kind_of(&self, entry: u32) -> Kind {
-        kind_of(entry)
+        if entry & SLOW != 0 {
+            return Kind(Kind::SLOW);
+        }
+        let kind = Kind(self.codes[(entry >> CODE_SHIFT) as usize & (CODES - 1)]);
+        let is_short = kind.any(Kind::CALL | Kind::JUMP | Kind::BRANCH) && entry & SHORT != 0;
+        Kind(kind.0 | if is_short { Kind::SHORT } else { 0 })
     }
 }
 
@@ -132,27 +140,19 @@ const fn row(prefix: usize, rex: usize, is_long: usize) -> usize {
     prefix << 3 | is_long << 2 | rex
 }
 
-/// The kind of an entry of the table, without what ModRM shows.
-fn kind_of(entry: u32) -> Kind {
-    if entry & SLOW != 0 {
-        return Kind(Kind::SLOW);
-    }
-    let facts =
-        Code::try_from((entry >> CODE_SHIFT) as usize).map(|code| TABLE.facts(code)).unwrap_or_default();
-    let kind = Kind::of(facts);
-    let is_short = kind.any(Kind::CALL | Kind::JUMP | Kind::BRANCH) && entry & SHORT != 0;
-    Kind(kind.0 | if is_short { Kind::SHORT } else { 0 })
-}
-
 #[expect(clippy::indexing_slicing, reason = "all indices are below the lengths of the tables")]
 fn build() -> Box<Hot> {
     let mut hot = Box::new(Hot {
         rows: [0; ROWS * 256],
         kinds: [Kind::SLOW; KINDS],
+        codes: [Kind::SLOW; CODES],
         modrm: [0; 256],
         prefix: [0; 256],
         rex: [0; 256],
     });
+    for code in Code::values() {
+        hot.codes[code as usize] = Kind::of(TABLE.facts(code)).0;
+    }
     for byte in 0..=255u8 {
         hot.modrm[usize::from(byte)] = u16::from(MODRM[usize::from(byte)]) | (selector(byte) as u16) << 8;
         hot.prefix[usize::from(byte)] = match byte {
@@ -172,7 +172,7 @@ fn build() -> Box<Hot> {
     for (prefix, map, rex, opcode) in opcodes() {
         let entry = in_context(Context::Legacy { map, prefix, rex }, opcode);
         let rex = if rex == 1 { 3 } else { rex };
-        hot.rows[row(prefix, rex, map) << 8 | usize::from(opcode)] = kinds.entry(entry);
+        hot.rows[row(prefix, rex, map) << 8 | usize::from(opcode)] = kinds.entry(&hot, entry);
     }
     // After any REX: what W changes is looked up again.
     for opcode in 0..256 {
@@ -201,17 +201,17 @@ struct Kinds {
 
 impl Kinds {
     /// The entry of a row for an entry of the table.
-    fn entry(&mut self, entry: u32) -> u32 {
+    fn entry(&mut self, hot: &Hot, entry: u32) -> u32 {
         if let Some(known) = self.entries.get(&entry) {
             return *known;
         }
-        let made = self.make(entry);
+        let made = self.make(hot, entry);
         self.entries.insert(entry, made);
         made
     }
 
     /// The same, where it is met first; 0 where the 16 by ModRM differ in length.
-    fn make(&mut self, entry: u32) -> u32 {
+    fn make(&mut self, hot: &Hot, entry: u32) -> u32 {
         let fields: [u32; 16] = std::array::from_fn(|selector| by_fields(entry, selector));
         let decided = || fields.iter().filter(|field| **field & SLOW == 0);
         let Some(first) = decided().next() else { return 0 };
@@ -221,7 +221,7 @@ impl Kinds {
         }
         // Whether memory is written is in the row where it is so for all, and else in the kinds for memory.
         let to_memory = if decided().all(|field| field & TO_MEMORY != 0) { TO_MEMORY } else { 0 };
-        let mut kinds: Vec<u32> = fields.iter().map(|field| kind_of(*field).0).collect();
+        let mut kinds: Vec<u32> = fields.iter().map(|field| hot.kind_of(*field).0).collect();
         if to_memory == 0 {
             for (kind, field) in kinds.iter_mut().zip(&fields).take(8) {
                 *kind |= if field & (TO_MEMORY | SLOW) == TO_MEMORY { Kind::ACTS } else { 0 };
