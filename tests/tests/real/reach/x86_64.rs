@@ -79,6 +79,16 @@ case!(
 );
 
 case!(
+    cpuid_that_only_serializes_takes_nothing_from_a_check,
+    Case { sources: &["serializing_beside_check.c"], ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    the_highest_leaf_from_a_function_that_stores_takes_nothing_from_a_check,
+    Case { sources: &["highest_leaf_first.c"], ..ASKS_FOR_AVX2 }
+);
+
+case!(
     one_block_of_a_function_is_guarded,
     Case { sources: &["both_sides_in_one_function.c"], expects: &[("main", "guarded")], ..ASKS_FOR_AVX2 }
 );
@@ -736,6 +746,16 @@ case!(
 case!(
     a_check_that_both_sides_outlive_guards_nothing,
     Case { sources: &["trap_check_ignored.c"], ..NEEDS_AVX2 }
+);
+
+case!(
+    what_is_chosen_beside_cpuid_that_only_serializes_is_not_followed,
+    Case { sources: &["serializing_or_wide.c"], expects: &[("twice_avx2", "unknown")], ..RUNS_PLAIN }
+);
+
+case!(
+    cpuid_that_only_serializes_guards_nothing,
+    Case { sources: &["trap_serializing_only.c"], ..NEEDS_AVX2 }
 );
 
 case!(

@@ -12,8 +12,8 @@ use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::{Learnt, readers};
 use crate::function::reach::learn::run::run;
 use crate::function::reach::learn::sources::{
-    callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, query_functions,
-    trap_functions,
+    callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, learns,
+    query_functions, trap_functions,
 };
 use crate::function::reach::learn::words::{informative_words, overlaps_any, updated_words};
 use crate::function::reach::machine::effects::Facts;
@@ -67,7 +67,9 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
 fn summaries_of(file: &View<'_, '_>, queries: &[Function]) -> Summaries {
     let mut summaries = Summaries::default();
     for function in queries {
-        if function.end - function.start <= INSIDE {
+        if !learns(file, function) {
+            summaries.serializing.insert(function.start);
+        } else if function.end - function.start <= INSIDE {
             let depends = file.takes_arguments(function);
             if depends { &mut summaries.inlined } else { &mut summaries.context_free }.insert(function.start);
         }
@@ -126,7 +128,8 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         subjects.extend(callers_by_pointer(file, &summaries));
         let querying = summaries.inlined.union(&summaries.context_free).copied().collect();
         subjects.extend(file.callers_of(&querying));
-        let queriers = subjects.clone();
+        let mut queriers = subjects.clone();
+        queriers.retain(|start| !summaries.serializing.contains(start));
         subjects.extend(file.resolvers.iter().copied());
         subjects.extend(file.reporters());
         subjects.extend(takers);

@@ -8,6 +8,7 @@ use crate::function::reach::file::foreign::import_of;
 use crate::function::reach::file::names;
 use crate::function::reach::file::references::Access;
 use crate::function::reach::file::view::View;
+use crate::function::reach::learn::serializing::is_serializing_only;
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::summaries::Summaries;
 use crate::insn::Class;
@@ -24,6 +25,14 @@ pub(crate) fn query_functions(file: &View<'_, '_>) -> Vec<Function> {
     functions.sort_unstable_by_key(|function| function.start);
     functions.dedup();
     functions
+}
+
+/// Whether a function that queries the CPU may have learnt something by it when it comes back.
+pub(crate) fn learns(file: &View<'_, '_>, function: &Function) -> bool {
+    let Some(graph) = file.graph(function) else { return true };
+    let all = graph.blocks.iter().flat_map(|block| &block.insns);
+    let mut queries = all.filter(|insn| insn.class == Class::FeatureQuery).peekable();
+    queries.peek().is_none() || queries.any(|query| !is_serializing_only(&graph, query.svma))
 }
 
 /// Functions that call one of some informative names.

@@ -94,7 +94,7 @@ pub(crate) fn interpret(
                 memory,
                 effects: Effects::default(),
                 at: Svma(0),
-                reads_auxv: file.auxv_readers().contains(&function.start),
+                loads_answers: loads_answers(file, summaries, function),
             },
             summaries,
             depth: 0,
@@ -120,6 +120,12 @@ pub(crate) fn interpret(
     let returns = Reg::general(0);
     facts.returned = run.exit.map_or(Value::none(), |exit| exit.read(returns).under(exit.proof()));
     Some(facts)
+}
+
+/// Whether what a function loads, and nobody knows, may be an answer of the CPU: it reads what the kernel says, or it has
+/// `cpuid` as one of several ways to serialize, and chooses.
+fn loads_answers(file: &View<'_, '_>, summaries: &Summaries, function: &Function) -> bool {
+    summaries.serializing.contains(&function.start) || file.auxv_readers().contains(&function.start)
 }
 
 impl Run<'_, '_, '_> {
@@ -576,10 +582,10 @@ impl Run<'_, '_, '_> {
         state.flags = Flags::Unknown;
         let (outer, last_step) = (self.exit.take(), self.last_step);
         self.depth += 1;
-        let is_reader = self.transfer.file.auxv_readers().contains(&callee.start);
-        let reads_auxv = std::mem::replace(&mut self.transfer.reads_auxv, is_reader);
+        let is_reader = loads_answers(self.transfer.file, self.summaries, callee);
+        let was_reader = std::mem::replace(&mut self.transfer.loads_answers, is_reader);
         let ran = self.function(callee, callee.start, state.clone());
-        self.transfer.reads_auxv = reads_auxv;
+        self.transfer.loads_answers = was_reader;
         self.depth -= 1;
         let inner = std::mem::replace(&mut self.exit, outer);
         self.last_step = last_step;

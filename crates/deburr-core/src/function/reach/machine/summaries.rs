@@ -12,6 +12,8 @@ pub(crate) struct Summaries {
     pub(crate) inlined: FxHashSet<CodeOffset>,
     /// Functions that query the CPU, whatever their callers give them.
     pub(crate) context_free: FxHashSet<CodeOffset>,
+    /// Functions that run `cpuid` to serialize, and drop the answer.
+    pub(crate) serializing: FxHashSet<CodeOffset>,
     /// Informative values that functions return.
     pub(crate) returns: BTreeMap<CodeOffset, Value>,
 }

@@ -33,8 +33,8 @@ pub(crate) struct Transfer<'r, 'w, 'a> {
     pub(crate) effects: Effects,
     /// The instruction that is running.
     pub(crate) at: Svma,
-    /// Whether what is loaded from a buffer may be the kernel's words.
-    pub(crate) reads_auxv: bool,
+    /// Whether what is loaded, and not known, may be an answer of the CPU.
+    pub(crate) loads_answers: bool,
 }
 
 impl Transfer<'_, '_, '_> {
@@ -92,7 +92,7 @@ impl Transfer<'_, '_, '_> {
                 Value::Unknown if memory.is_static && self.file.linkage.data_at(Svma(at)).is_none() => {
                     literal(self.file.image, Svma(at), width).map_or(Value::Unknown, Value::constant)
                 }
-                value => value,
+                value => self.as_read(value),
             },
             Place::Frame(at) => self.as_read(state.load(at, width)),
             Place::Field(at) => match self.memory.presumed_field(self.at, at, width) {
@@ -104,10 +104,10 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
-    /// What is loaded from a place that a system call may have filled.
+    /// What is loaded from a place that a system call, or code that is not seen, may have filled.
     fn as_read(&self, value: Value) -> Value {
         match value {
-            Value::Unknown if self.reads_auxv => Value::Tainted,
+            Value::Unknown if self.loads_answers => Value::Tainted,
             value => value,
         }
     }
