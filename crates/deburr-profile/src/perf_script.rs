@@ -284,8 +284,17 @@ impl<'l> Frame<'l> {
         if self.ip >> 63 == 1 || object.starts_with("[kernel") || is_module {
             return Some(Outside::Kernel);
         }
-        let anonymous =
-            ["//anon", "[heap]", "[stack", "[anon", "/anon_hugepage", "/dev/zero", "/SYSV", "/tmp/perf-"];
+        let anonymous = [
+            "//anon",
+            "[heap]",
+            "[stack",
+            "[anon",
+            "/anon_hugepage",
+            "/dev/zero",
+            "/SYSV",
+            "/memfd:",
+            "/tmp/perf-",
+        ];
         if anonymous.iter().any(|beginning| object.starts_with(beginning)) {
             return Some(Outside::Anonymous);
         }

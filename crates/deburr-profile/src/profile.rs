@@ -170,7 +170,8 @@ pub struct Call {
     pub inclusive: Vec<u64>,
 }
 
-/// Taken branches, from a record of the last branches before each sample (LBR). Each record has up to 32 of them.
+/// Taken branches, from a record of the last branches before each sample (LBR). Each record has up to 32 of them, of the kinds
+/// that the recording asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// The branch.
@@ -186,8 +187,8 @@ pub struct Branch {
 /// An executable file, or a shared library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Its path on the machine of the recording, or something like `[vdso]`. Two objects may have the same path: the file was
-    /// replaced meanwhile, or there are containers.
+    /// Its path as the process saw it on the machine of the recording, or something like `[vdso]`. Two objects may have the same
+    /// path: the file was replaced meanwhile, or there are containers.
     pub path: String,
     /// Whether the path led to another file, or to none, when the file was mapped.
     pub is_deleted: bool,

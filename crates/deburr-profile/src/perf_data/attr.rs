@@ -32,6 +32,8 @@ pub(super) mod format {
     pub(crate) const LOST: u64 = 1 << 4;
 }
 
+/// `PERF_SAMPLE_BRANCH_CALL_STACK`: a branch stack has calls that have not returned, not the last branches.
+const BRANCH_CALL_STACK: u64 = 1 << 11;
 /// `PERF_SAMPLE_BRANCH_HW_INDEX`: a branch stack has one more number.
 const BRANCH_HW_INDEX: u64 = 1 << 17;
 /// `PERF_ATTR_SIZE_VER0`.
@@ -80,6 +82,8 @@ pub(super) struct Attr {
     /// The clock that `time` is of, where it is a known one.
     clock: Option<u32>,
     pub(super) has_branch_index: bool,
+    /// Whether a branch stack has the last branches that were taken.
+    pub(super) has_last_branches: bool,
 }
 
 impl Attr {
@@ -112,6 +116,7 @@ impl Attr {
             flags,
             clock: is(25).then_some(clock),
             has_branch_index: branches & BRANCH_HW_INDEX != 0,
+            has_last_branches: branches & BRANCH_CALL_STACK == 0,
         })
     }
 

@@ -167,6 +167,8 @@ impl Mappings {
         }
         let backing = if is_anonymous(&path) {
             Backing::Anonymous
+        } else if is_unnamed(&path) {
+            Backing::Unnamed
         } else {
             Backing::File(self.file(path, build_id, inode, found.offset)?, offset)
         };
@@ -193,8 +195,14 @@ impl Mappings {
 
 /// Memory that is no file's, by the names that the kernel and perf give it.
 fn is_anonymous(path: &str) -> bool {
-    let beginnings = ["//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "[heap]", "[stack", "[anon"];
+    let beginnings =
+        ["//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "/memfd:", "[heap]", "[stack", "[anon"];
     path.is_empty() || beginnings.iter().any(|beginning| path.starts_with(beginning))
+}
+
+/// Files whose paths the kernel could not write (`perf_event_mmap_event`).
+fn is_unnamed(path: &str) -> bool {
+    matches!(path, "//toolong" | "//enomem")
 }
 
 /// The second pass: samples.
@@ -316,7 +324,9 @@ impl<'j> Samples<'j> {
         {
             *exact += 1;
         }
-        self.branches(&sample, found)?;
+        if attr.has_last_branches {
+            self.branches(&sample, found)?;
+        }
         if !attr.has(attr::field::READ) {
             return self.count(event, sample.period, &sample, found);
         }

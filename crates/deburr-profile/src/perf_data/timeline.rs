@@ -24,6 +24,8 @@ pub(super) enum Backing {
     File(ObjectId, u64),
     /// Memory of no file.
     Anonymous,
+    /// A file whose path is not known.
+    Unnamed,
 }
 
 /// Something that changes a process's mappings.
@@ -98,7 +100,7 @@ impl View {
     fn find(&self, address: u64) -> Found {
         let at = self.parts.partition_point(|part| part.end <= address);
         match self.parts.get(at).filter(|part| part.start <= address) {
-            None => Found::Unmapped,
+            None | Some(Part { backing: Backing::Unnamed, .. }) => Found::Unmapped,
             Some(Part { backing: Backing::Anonymous, .. }) => Found::Anonymous,
             Some(Part { origin, backing: Backing::File(object, offset), .. }) => {
                 Found::File(*object, offset.wrapping_add(address - origin))

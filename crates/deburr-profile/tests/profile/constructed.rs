@@ -198,6 +198,32 @@ fn events_with_different_fields_are_distinguished_by_their_identifier() {
 }
 
 #[test]
+fn a_stack_of_calls_has_no_taken_branches() {
+    let calls = super::recording::Attributes {
+        sample_type: IDENTIFIER | IP | TID | TIME | BRANCH_STACK,
+        branches: 1 << 11,
+        ..CPU_CLOCK
+    };
+    let mut recording = Recording::new(&[calls]);
+    recording.map(10, 1, [0x40_0000, 0x1000, 0], "/a", 5);
+    recording.sample(Sample { ip: 0x40_0010, branches: &[(0x40_0020, 0x40_0000, 0)], ..SAMPLE });
+    let profile = finished(recording);
+    assert_eq!((profile.objects[0].leaves.len(), profile.objects[0].branches.len()), (1, 0));
+}
+
+#[test]
+fn memory_files_are_anonymous_and_files_without_a_path_are_unknown() {
+    let mut recording = Recording::new(&[CPU_CLOCK]);
+    recording.map(10, 1, [0x40_0000, 0x1000, 0], "/a", 5);
+    recording.map(10, 2, [0x40_0000, 0x1000, 0], "//toolong", 6);
+    recording.map(10, 2, [0x50_0000, 0x1000, 0], "/memfd:doublemapper (deleted)", 7);
+    recording.sample(at(10, 0x40_0010));
+    recording.sample(at(10, 0x50_0010));
+    let left_out = finished(recording).events[0].left_out;
+    assert_eq!((left_out.anonymous, left_out.unknown), (tally(1, 1000), tally(1, 1000)));
+}
+
+#[test]
 fn a_frequency_is_no_period_and_an_exact_instruction_is_precise() {
     let frequency = super::recording::Attributes {
         sample_type: IDENTIFIER | IP | TID | TIME,

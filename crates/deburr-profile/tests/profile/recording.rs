@@ -21,6 +21,7 @@ pub(crate) struct Attributes {
     pub(crate) sample_type: u64,
     pub(crate) flags: u64,
     pub(crate) clock: u32,
+    pub(crate) branches: u64,
     pub(crate) id: u64,
 }
 
@@ -32,6 +33,7 @@ pub(crate) const CPU_CLOCK: Attributes = Attributes {
     sample_type: IDENTIFIER | IP | TID | TIME | PERIOD | CALLCHAIN,
     flags: 1 << 18,
     clock: 0,
+    branches: 0,
     id: 7,
 };
 
@@ -151,6 +153,8 @@ impl Recording {
         let mut bytes = [attributes.kind, 136].map(u32::to_le_bytes).concat();
         let words = [attributes.config, attributes.period, attributes.sample_type, 0, attributes.flags];
         bytes.extend(words.map(u64::to_le_bytes).concat());
+        bytes.resize(72, 0);
+        bytes.extend(attributes.branches.to_le_bytes());
         bytes.resize(92, 0);
         bytes.extend(attributes.clock.to_le_bytes());
         bytes.resize(136, 0);
