@@ -18,6 +18,8 @@ const MOST_SECTION: u64 = 64 << 20;
 /// The most events and the most of their numbers (one for each CPU or thread).
 const MOST_EVENTS: usize = 1 << 12;
 const MOST_IDS: usize = 1 << 22;
+/// The most files whose build ids are kept.
+const MOST_BUILD_IDS: usize = 1 << 18;
 
 const BUILD_ID: u64 = 2;
 const HOSTNAME: u64 = 3;
@@ -31,6 +33,8 @@ pub(super) struct Header {
     names: HashMap<usize, String>,
     /// Events by the numbers that records have.
     pub(super) ids: HashMap<u64, usize>,
+    /// How many numbers were read, also those that several events have.
+    id_count: usize,
     pub(super) build_ids: HashMap<String, Vec<u8>>,
     pub(super) hostname: Option<String>,
     pub(super) command: Option<String>,
@@ -113,6 +117,9 @@ impl Header {
             let attr = Attr::parse(&mut Cursor::new(attr, at))?;
             let mut ids = Cursor::new(ids, at);
             let (ids_at, ids_size) = (ids.u64()?, ids.u64()?);
+            if ids_size > 8 * MOST_IDS as u64 {
+                return Err(ids.fault(format!("at most {MOST_IDS} numbers of an event")));
+            }
             let ids = read_at(input, ids_at, ids_size, length)?;
             self.event(attr, &mut Cursor::new(&ids, ids_at))?;
         }
@@ -121,7 +128,8 @@ impl Header {
 
     /// A new event, with all of its numbers.
     fn event(&mut self, attr: Attr, ids: &mut Cursor<'_>) -> Result<(), Error> {
-        if self.attrs.len() >= MOST_EVENTS || self.ids.len().saturating_add(ids.left() / 8) > MOST_IDS {
+        self.id_count = self.id_count.saturating_add(ids.left() / 8);
+        if self.attrs.len() >= MOST_EVENTS || self.id_count > MOST_IDS {
             return Err(ids.fault(format!("at most {MOST_EVENTS} events with {MOST_IDS} numbers")));
         }
         while ids.left() >= 8 {
@@ -184,6 +192,9 @@ impl Header {
         let is_user = matches!(misc & record::MODE, record::MODE_USER | 0);
         let build_id = bytes.get(..usize::from(size)).unwrap_or_default();
         if is_user && !path.is_empty() && build_id.iter().any(|byte| *byte != 0) {
+            if self.build_ids.len() >= MOST_BUILD_IDS {
+                return Err(cursor.fault(format!("at most {MOST_BUILD_IDS} build ids up to here")));
+            }
             self.build_ids.insert(path, build_id.to_vec());
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 use crate::bytes::{Cursor, name};
 use crate::error::Error;
+use std::collections::HashMap;
 
 /// `JiTD`, as a little-endian machine writes it.
 const MAGIC: u32 = 0x4a69_5444;
@@ -15,6 +16,9 @@ const CODE_MOVE: u32 = 1;
 const ARCH_TIMESTAMP: u64 = 1;
 /// The most functions, and the most times that one was loaded or moved.
 const MOST: usize = 1 << 20;
+
+/// The most comparisons of all look-ups together: some seconds.
+const MOST_STEPS: u64 = 1 << 31;
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +35,8 @@ struct Loaded {
     end: u64,
     time: u64,
     function: usize,
+    /// The last end of this one and all before it in the list.
+    last_end: u64,
 }
 
 /// The functions of one process.
@@ -39,8 +45,8 @@ pub(super) struct Jitdump<'a> {
     pub(super) functions: Vec<Function<'a>>,
     /// By their first address.
     loaded: Vec<Loaded>,
-    longest: u64,
     has_time: bool,
+    steps: u64,
 }
 
 /// Whether a mapped file is a jitdump: `jit-PID.dump`.
@@ -65,7 +71,8 @@ impl<'a> Jitdump<'a> {
         head.skip(20)?;
         let flags = head.u64()?;
         let has_time = is_monotonic && flags & ARCH_TIMESTAMP == 0;
-        let mut dump = Jitdump { functions: Vec::new(), loaded: Vec::new(), longest: 0, has_time };
+        let mut dump = Jitdump { functions: Vec::new(), loaded: Vec::new(), has_time, steps: 0 };
+        let mut latest = HashMap::new();
         let mut at = size as usize;
         while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= 16) {
             let mut head = Cursor::new(rest, at as u64);
@@ -76,8 +83,8 @@ impl<'a> Jitdump<'a> {
             let Some(record) = rest.get(16..size as usize) else { break };
             let mut cursor = Cursor::new(record, at as u64);
             match kind {
-                CODE_LOAD => dump.load(&mut cursor, time)?,
-                CODE_MOVE => dump.moved(&mut cursor, time)?,
+                CODE_LOAD => dump.load(&mut cursor, time, &mut latest)?,
+                CODE_MOVE => dump.moved(&mut cursor, time, &mut latest)?,
                 _ => {}
             }
             if dump.loaded.len() > MOST {
@@ -86,10 +93,20 @@ impl<'a> Jitdump<'a> {
             at += size as usize;
         }
         dump.loaded.sort_by_key(|loaded| (loaded.start, loaded.time));
+        let mut last_end = 0;
+        for loaded in &mut dump.loaded {
+            last_end = loaded.end.max(last_end);
+            loaded.last_end = last_end;
+        }
         Ok(dump)
     }
 
-    fn load(&mut self, cursor: &mut Cursor<'a>, time: u64) -> Result<(), Error> {
+    fn load(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        time: u64,
+        latest: &mut HashMap<u64, usize>,
+    ) -> Result<(), Error> {
         // pid, tid, vma.
         cursor.skip(16)?;
         let (start, size, _index) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
@@ -98,39 +115,58 @@ impl<'a> Jitdump<'a> {
         let text = cursor.take(name_size)?;
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         let code = cursor.take(cursor.left())?;
+        latest.insert(start, self.functions.len());
         self.put(start, size, time, self.functions.len());
         self.functions.push(Function { name: name(text), svma: start, code });
         Ok(())
     }
 
-    fn moved(&mut self, cursor: &mut Cursor<'a>, time: u64) -> Result<(), Error> {
+    fn moved(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        time: u64,
+        latest: &mut HashMap<u64, usize>,
+    ) -> Result<(), Error> {
         cursor.skip(16)?;
         let (old, new, size) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        let last = self.loaded.iter().rev().find(|loaded| loaded.start == old);
-        if let Some(function) = last.map(|loaded| loaded.function) {
+        if let Some(function) = latest.get(&old).copied() {
+            latest.insert(new, function);
             self.put(new, size, time, function);
         }
         Ok(())
     }
 
     fn put(&mut self, start: u64, size: u64, time: u64, function: usize) {
-        self.longest = self.longest.max(size);
-        self.loaded.push(Loaded { start, end: start.saturating_add(size), time, function });
+        let end = start.saturating_add(size);
+        self.loaded.push(Loaded { start, end, time, function, last_end: end });
     }
 
-    /// The function that had an address at a time, and the offset in it.
-    pub(super) fn find(&self, address: u64, time: u64) -> Option<(usize, u64)> {
+    /// The function that had an address at a time, and the offset in it. `offset` is that of the sample.
+    pub(super) fn find(
+        &mut self,
+        address: u64,
+        time: u64,
+        offset: u64,
+    ) -> Result<Option<(usize, u64)>, Error> {
         let last = self.loaded.partition_point(|loaded| loaded.start <= address);
-        let before = self.loaded.get(..last).unwrap_or_default().iter().rev();
-        let near = before.take_while(|loaded| address - loaded.start < self.longest);
-        let mut covering = near.filter(|loaded| address < loaded.end);
-        let found = if self.has_time {
-            covering.filter(|loaded| loaded.time <= time).max_by_key(|loaded| loaded.time)
-        } else {
-            let first = covering.next();
-            first.filter(|first| covering.all(|other| other.function == first.function))
-        }?;
-        // The code that was written may be shorter than the addresses that it had.
-        Some((found.function, address - found.start))
+        let mut best: Option<&Loaded> = None;
+        for loaded in self.loaded.get(..last).unwrap_or_default().iter().rev() {
+            self.steps += 1;
+            if loaded.last_end <= address {
+                break;
+            }
+            if address >= loaded.end || self.has_time && loaded.time > time {
+                continue;
+            }
+            match best {
+                Some(other) if !self.has_time && other.function != loaded.function => return Ok(None),
+                Some(other) if other.time >= loaded.time => {}
+                _ => best = Some(loaded),
+            }
+        }
+        if self.steps > MOST_STEPS {
+            return Err(Error::new(offset, "fewer functions made at run time that overlap, up to here"));
+        }
+        Ok(best.map(|found| (found.function, address - found.start)))
     }
 }

@@ -25,7 +25,7 @@ use attr::Attr;
 use header::Header;
 use jitdump::{Jitdump, is_jitdump};
 use sample::{Sample, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek};
 use stream::{Record, Stream};
 use timeline::{Backing, Found, Happening, Timeline};
@@ -38,6 +38,8 @@ pub(crate) fn begins(beginning: &[u8]) -> bool {
 
 /// The most counters of groups whose last values are kept.
 const MOST_COUNTERS: usize = 1 << 20;
+/// The most jitdumps that processes have.
+const MOST_JITDUMPS: usize = 256;
 /// The most distinct files that mappings name.
 const MOST_FILES: usize = 1 << 20;
 
@@ -66,7 +68,7 @@ struct Mappings {
     gather: Gather,
     files: usize,
     /// Processes, and the jitdumps that they mapped.
-    jitdumps: Vec<(u32, String)>,
+    jitdumps: BTreeSet<(u32, String)>,
     is_timed: bool,
 }
 
@@ -163,7 +165,10 @@ impl Mappings {
         }
         let path = cursor.string();
         if is_jitdump(&path) {
-            self.jitdumps.push((pid, path.clone()));
+            self.jitdumps.insert((pid, path.clone()));
+            if self.jitdumps.len() > MOST_JITDUMPS {
+                return Err(Error::new(found.offset, format!("at most {MOST_JITDUMPS} jitdumps up to here")));
+            }
         }
         let backing = if is_anonymous(&path) {
             Backing::Anonymous
@@ -260,7 +265,7 @@ impl<'j> Samples<'j> {
         number
     }
 
-    fn jitdumps(&mut self, mapped: &[(u32, String)], request: &Request<'j>) -> Result<(), Error> {
+    fn jitdumps(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) -> Result<(), Error> {
         let is_monotonic = self.header.attrs.iter().all(Attr::is_monotonic);
         for (pid, path) in mapped {
             if self.jit_of.contains_key(pid) {
@@ -405,11 +410,14 @@ impl<'j> Samples<'j> {
             Found::Anonymous => Outside::Anonymous,
             Found::Unmapped => Outside::Unknown,
         };
-        let dump = self.jit_of.get(&sample.pid);
-        let function = dump.and_then(|(dump, first)| {
-            let (function, at) = dump.find(sample.ip, sample.time)?;
-            Some((first + function, at))
-        });
+        let dump = self.jit_of.get_mut(&sample.pid);
+        let function = match dump {
+            Some((dump, first)) => {
+                let of_dump = dump.find(sample.ip, sample.time, found.offset)?;
+                of_dump.map(|(function, at)| (*first + function, at))
+            }
+            None => None,
+        };
         match function {
             Some((function, at)) => self.gather.jit(function, at, event, tally, found.offset),
             None => {

@@ -8,14 +8,14 @@
 
 use crate::error::Error;
 use crate::gather::ObjectId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The most records of this kind. A JVM has some thousands.
 const MOST: usize = 1 << 21;
-/// The most steps of making all views: some seconds.
-const MOST_STEPS: u64 = 1 << 32;
+/// The most steps of making all views, each a mapping that is put into one: some seconds.
+const MOST_STEPS: u64 = 1 << 27;
 /// The most mappings of all views together; with more, all are made anew.
-const MOST_VIEWED: usize = 1 << 22;
+const MOST_VIEWED: usize = 1 << 21;
 
 /// What a mapping shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,6 @@ pub(super) enum Found {
 /// A mapping, or what later ones have left of it.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    start: u64,
     end: u64,
     /// Where the mapping began.
     origin: u64,
@@ -62,8 +61,8 @@ struct View {
     until: u64,
     /// How many happenings are in it.
     applied: usize,
-    /// In the order of addresses.
-    parts: Vec<Part>,
+    /// By their first address.
+    parts: BTreeMap<u64, Part>,
 }
 
 #[derive(Debug, Default)]
@@ -87,19 +86,25 @@ impl View {
         if start >= end {
             return;
         }
-        let first = self.parts.partition_point(|part| part.end <= start);
-        let last = self.parts.partition_point(|part| part.start < end);
-        let covered = self.parts.get(first..last).unwrap_or_default();
-        let before =
-            covered.first().filter(|part| part.start < start).map(|part| Part { end: start, ..*part });
-        let after = covered.last().filter(|part| part.end > end).map(|part| Part { start: end, ..*part });
-        let new = Part { start, end, origin: start, backing };
-        self.parts.splice(first..last.max(first), before.into_iter().chain([new]).chain(after));
+        if let Some((_, before)) = self.parts.range_mut(..start).next_back()
+            && before.end > start
+        {
+            let rest = *before;
+            before.end = start;
+            self.parts.insert(start, rest);
+        }
+        while let Some((&first, &covered)) = self.parts.range(start..end).next() {
+            self.parts.remove(&first);
+            if covered.end > end {
+                self.parts.insert(end, covered);
+            }
+        }
+        self.parts.insert(start, Part { end, origin: start, backing });
     }
 
     fn find(&self, address: u64) -> Found {
-        let at = self.parts.partition_point(|part| part.end <= address);
-        match self.parts.get(at).filter(|part| part.start <= address) {
+        let last = self.parts.range(..=address).next_back().map(|(_, part)| part);
+        match last.filter(|part| part.end > address) {
             None | Some(Part { backing: Backing::Unnamed, .. }) => Found::Unmapped,
             Some(Part { backing: Backing::Anonymous, .. }) => Found::Anonymous,
             Some(Part { origin, backing: Backing::File(object, offset), .. }) => {
@@ -178,8 +183,10 @@ impl Timeline {
         let pieces =
             if view.applied > 0 { vec![new] } else { pieces(&self.processes, pid, applied, &mut steps) };
         for (_, happening) in pieces.into_iter().rev().flatten() {
-            // What is moved in memory to make room is cheaper than a look at a mapping.
-            steps += 1 + view.parts.len() as u64 / 16;
+            steps += 1;
+            if self.steps + steps > MOST_STEPS {
+                break;
+            }
             if let Happening::Map { start, end, backing } = happening {
                 view.map(*start, *end, *backing);
             }
@@ -205,7 +212,7 @@ fn pieces<'t>(
     let mut pieces = Vec::new();
     let mut next = Some((pid, applied));
     let mut time = None;
-    while let Some((pid, applied)) = next.take() {
+    while let Some((pid, applied)) = next.take().filter(|_| *steps < MOST_STEPS) {
         let Some(process) = processes.get(&pid) else { break };
         let past = process.happenings.get(..applied).unwrap_or_default();
         let last = past.iter().rposition(|(_, happening)| !matches!(happening, Happening::Map { .. }));

@@ -26,7 +26,7 @@ pub(crate) const GZIP: &[u8; 2] = b"\x1f\x8b";
 const RATIO: u64 = 200;
 const HARMLESS: u64 = 64 << 20;
 /// The most locations, mappings, and strings; and the most bytes of strings.
-const MOST: usize = 1 << 22;
+const MOST: usize = 1 << 21;
 const MOST_STRING_BYTES: usize = 256 << 20;
 /// The most types of values.
 const MOST_TYPES: usize = 64;
