@@ -10,6 +10,7 @@
 mod attr;
 mod header;
 mod jitdump;
+mod plane;
 mod record;
 mod sample;
 mod stream;
@@ -89,7 +90,6 @@ impl Mappings {
             let time = if self.is_timed { self.time(&found)? } else { number };
             self.record(&found, time)?;
         }
-        self.timeline.sort();
         if self.header.attrs.is_empty() {
             return Err(Error::new(self.header.start, "the attributes of an event"));
         }
@@ -393,14 +393,13 @@ impl<'j> Samples<'j> {
             self.gather.outside(outside, event, tally);
             return Ok(());
         }
-        let outside = match self.timeline.find(sample.pid, sample.time, sample.ip, found.offset)? {
+        let outside = match self.timeline.find(sample.pid, sample.time, sample.ip) {
             Found::File(object, offset) => {
                 let leaf = (object, Spot::FileOffset(offset));
                 self.gather.leaf(leaf, event, tally, found.offset)?;
                 let Some(caller) = sample.caller() else { return Ok(()) };
                 // The call is before the return address, and may be the mapping's last instruction.
-                let call =
-                    self.timeline.find(sample.pid, sample.time, caller.wrapping_sub(1), found.offset)?;
+                let call = self.timeline.find(sample.pid, sample.time, caller.wrapping_sub(1));
                 if let Found::File(object, offset) = call {
                     let caller = (object, Spot::FileOffset(offset.wrapping_add(1)));
                     self.gather.edge(leaf, caller, event, tally, found.offset)?;
@@ -429,8 +428,8 @@ impl<'j> Samples<'j> {
 
     fn branches(&mut self, sample: &Sample<'_>, found: &Record<'_>) -> Result<(), Error> {
         for (from, to, is_mispredicted) in sample.branches() {
-            let from = self.timeline.find(sample.pid, sample.time, from, found.offset)?;
-            let to = self.timeline.find(sample.pid, sample.time, to, found.offset)?;
+            let from = self.timeline.find(sample.pid, sample.time, from);
+            let to = self.timeline.find(sample.pid, sample.time, to);
             if let (Found::File(from, from_at), Found::File(to, to_at)) = (from, to) {
                 let (from, to) = ((from, Spot::FileOffset(from_at)), (to, Spot::FileOffset(to_at)));
                 self.gather.branch(from, to, is_mispredicted, found.offset)?;

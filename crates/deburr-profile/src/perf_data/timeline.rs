@@ -1,21 +1,19 @@
 //! Mappings, forks and execs of all processes, by time → what an address was in a process at a time.
 //!
 //! The buffers of CPUs are written one after another, so that a sample may be in the file before the mapping that it needs. All
-//! of these records are therefore read first, and sorted by time; their number is that of mappings. For each process that has
-//! samples there is a *view*: its mappings at one time, without overlaps. A later sample moves the view on, an earlier one makes
-//! it anew: from the last exec, or with the parent's mappings of the time of the last fork. Equal times are in the order of the
-//! file, and the sample comes last.
+//! of these records are therefore read first, and sorted by time; their number is that of mappings. A process is a sequence of
+//! *images*, each from a fork or an exec to the next one, and an image is a [`Plane`]. Where an image that began with a fork has
+//! no mapping, the parent's of that time counts. Equal times are in the order of the file, and the sample comes last.
 
+use super::plane::{Painted, Plane};
 use crate::error::Error;
 use crate::gather::ObjectId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The most records of this kind. A JVM has some thousands.
 const MOST: usize = 1 << 21;
-/// The most steps of making all views, each a mapping that is put into one: some seconds.
-const MOST_STEPS: u64 = 1 << 27;
-/// The most mappings of all views together; with more, all are made anew.
-const MOST_VIEWED: usize = 1 << 21;
+/// The most forks in a row without an exec that mappings are inherited by.
+const MOST_FORKS: usize = 64;
 
 /// What a mapping shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,31 +42,20 @@ pub(super) enum Found {
     Unmapped,
 }
 
-/// A mapping, or what later ones have left of it.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    end: u64,
-    /// Where the mapping began.
-    origin: u64,
-    backing: Backing,
-}
-
-/// The mappings of a process from one of its happenings to the next.
-#[derive(Debug, Clone, Default)]
-struct View {
+/// A process from a fork or an exec on.
+#[derive(Debug)]
+struct Image {
     from: u64,
-    /// The first time at which it does not hold.
-    until: u64,
-    /// How many happenings are in it.
-    applied: usize,
-    /// By their first address.
-    parts: BTreeMap<u64, Part>,
+    parent: Option<u32>,
+    mappings: Plane<Backing>,
 }
 
-#[derive(Debug, Default)]
-struct Process {
-    happenings: Vec<(u64, Happening)>,
-    view: Option<View>,
+#[derive(Debug)]
+enum Process {
+    /// As it was read.
+    Records(Vec<(u64, Happening)>),
+    /// Once it has a sample.
+    Images(Vec<Image>),
 }
 
 /// All processes.
@@ -76,42 +63,28 @@ struct Process {
 pub(super) struct Timeline {
     processes: HashMap<u32, Process>,
     count: usize,
-    viewed: usize,
-    steps: u64,
 }
 
-impl View {
-    /// Puts a mapping over what was there.
-    fn map(&mut self, start: u64, end: u64, backing: Backing) {
-        if start >= end {
-            return;
-        }
-        if let Some((_, before)) = self.parts.range_mut(..start).next_back()
-            && before.end > start
-        {
-            let rest = *before;
-            before.end = start;
-            self.parts.insert(start, rest);
-        }
-        while let Some((&first, &covered)) = self.parts.range(start..end).next() {
-            self.parts.remove(&first);
-            if covered.end > end {
-                self.parts.insert(end, covered);
+/// The images of a process whose records are in the order of time.
+fn images(records: &[(u64, Happening)]) -> Vec<Image> {
+    let mut images = Vec::new();
+    let (mut from, mut parent) = (0, None);
+    let mut painted: Vec<Painted<Backing>> = Vec::new();
+    for (time, happening) in records {
+        let next = match happening {
+            Happening::Map { start, end, backing } => {
+                painted.push(Painted { start: *start, end: *end, time: *time, what: *backing });
+                continue;
             }
-        }
-        self.parts.insert(start, Part { end, origin: start, backing });
+            Happening::Exec => None,
+            Happening::Fork { parent } => Some(*parent),
+        };
+        images.push(Image { from, parent, mappings: Plane::new(&painted) });
+        painted.clear();
+        (from, parent) = (*time, next);
     }
-
-    fn find(&self, address: u64) -> Found {
-        let last = self.parts.range(..=address).next_back().map(|(_, part)| part);
-        match last.filter(|part| part.end > address) {
-            None | Some(Part { backing: Backing::Unnamed, .. }) => Found::Unmapped,
-            Some(Part { backing: Backing::Anonymous, .. }) => Found::Anonymous,
-            Some(Part { origin, backing: Backing::File(object, offset), .. }) => {
-                Found::File(*object, offset.wrapping_add(address - origin))
-            }
-        }
-    }
+    images.push(Image { from, parent, mappings: Plane::new(&painted) });
+    images
 }
 
 impl Timeline {
@@ -127,108 +100,43 @@ impl Timeline {
         if self.count > MOST {
             return Err(Error::new(offset, format!("at most {MOST} mappings, forks and execs up to here")));
         }
-        self.processes.entry(pid).or_default().happenings.push((time, happening));
+        let process = self.processes.entry(pid).or_insert_with(|| Process::Records(Vec::new()));
+        if let Process::Records(records) = process {
+            records.push((time, happening));
+        }
         Ok(())
     }
 
-    /// Puts everything in the order of time. To be called before look-ups.
-    pub(super) fn sort(&mut self) {
-        for process in self.processes.values_mut() {
-            process.happenings.sort_by_key(|(time, _)| *time);
+    /// The image that a process had at a time.
+    fn image(&mut self, pid: u32, time: u64) -> Option<&Image> {
+        let process = self.processes.get_mut(&pid)?;
+        if let Process::Records(records) = process {
+            records.sort_by_key(|(time, _)| *time);
+            *process = Process::Images(images(records));
         }
+        let Process::Images(images) = process else { return None };
+        let last = images.partition_point(|image| image.from <= time);
+        images.get(last.checked_sub(1)?)
     }
 
-    /// What an address was. `offset` is that of the sample.
-    pub(super) fn find(&mut self, pid: u32, time: u64, address: u64, offset: u64) -> Result<Found, Error> {
-        let Some(process) = self.processes.get(&pid) else { return Ok(Found::Unmapped) };
-        if let Some(view) = &process.view
-            && (view.from..view.until).contains(&time)
-        {
-            return Ok(view.find(address));
-        }
-        let view = self.view(pid, time);
-        let found = view.find(address);
-        if self.steps > MOST_STEPS {
-            return Err(Error::new(
-                offset,
-                "fewer mappings, or samples more in the order of time, up to here",
-            ));
-        }
-        if self.viewed > MOST_VIEWED {
-            self.processes.values_mut().for_each(|process| process.view = None);
-            self.viewed = 0;
-        }
-        self.viewed += view.parts.len() + 1;
-        if let Some(process) = self.processes.get_mut(&pid) {
-            process.view = Some(view);
-        }
-        Ok(found)
-    }
-
-    /// The mappings of a process at a time.
-    fn view(&mut self, pid: u32, time: u64) -> View {
-        let old = self.processes.get_mut(&pid).and_then(|process| process.view.take());
-        self.viewed = self.viewed.saturating_sub(old.as_ref().map_or(0, |view| view.parts.len() + 1));
-        let old = old.filter(|view| view.until <= time);
-        let Some(process) = self.processes.get(&pid) else { return View::default() };
-        let applied = process.happenings.partition_point(|(at, _)| *at <= time);
-        let first = old.as_ref().map_or(0, |view| view.applied);
-        let new = process.happenings.get(first..applied).unwrap_or_default();
-        let is_whole = |(_, happening): &(u64, Happening)| !matches!(happening, Happening::Map { .. });
-        let mut view = match old {
-            Some(view) if !new.iter().any(is_whole) => view,
-            _ => View::default(),
-        };
-        let mut steps = 1;
-        let pieces =
-            if view.applied > 0 { vec![new] } else { pieces(&self.processes, pid, applied, &mut steps) };
-        for (_, happening) in pieces.into_iter().rev().flatten() {
-            steps += 1;
-            if self.steps + steps > MOST_STEPS {
-                break;
+    /// What an address was.
+    pub(super) fn find(&mut self, mut pid: u32, mut time: u64, address: u64) -> Found {
+        for _ in 0..=MOST_FORKS {
+            let Some(image) = self.image(pid, time) else { return Found::Unmapped };
+            match image.mappings.find(time, address) {
+                Some((Backing::Unnamed, _)) => return Found::Unmapped,
+                Some((Backing::Anonymous, _)) => return Found::Anonymous,
+                Some((Backing::File(object, offset), start)) => {
+                    return Found::File(object, offset.wrapping_add(address - start));
+                }
+                None => {}
             }
-            if let Happening::Map { start, end, backing } = happening {
-                view.map(*start, *end, *backing);
-            }
+            // What the parent had before the fork.
+            let (Some(parent), Some(before)) = (image.parent, image.from.checked_sub(1)) else { break };
+            (pid, time) = (parent, before);
         }
-        view.applied = applied;
-        let at =
-            |index: Option<usize>| index.and_then(|index| process.happenings.get(index)).map(|(at, _)| *at);
-        view.from = at(applied.checked_sub(1)).unwrap_or(0);
-        view.until = at(Some(applied)).unwrap_or(u64::MAX);
-        self.steps += steps;
-        view
+        Found::Unmapped
     }
-}
-
-/// What made the mappings of a process after `applied` of its happenings, the last piece first: its own since the last exec
-/// or fork, then the parent's before that fork, and so on.
-fn pieces<'t>(
-    processes: &'t HashMap<u32, Process>,
-    pid: u32,
-    applied: usize,
-    steps: &mut u64,
-) -> Vec<&'t [(u64, Happening)]> {
-    let mut pieces = Vec::new();
-    let mut next = Some((pid, applied));
-    let mut time = None;
-    while let Some((pid, applied)) = next.take().filter(|_| *steps < MOST_STEPS) {
-        let Some(process) = processes.get(&pid) else { break };
-        let past = process.happenings.get(..applied).unwrap_or_default();
-        let last = past.iter().rposition(|(_, happening)| !matches!(happening, Happening::Map { .. }));
-        let piece = past.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
-        *steps += 1 + piece.len() as u64;
-        pieces.push(piece);
-        let Some((at, Happening::Fork { parent })) = last.and_then(|last| past.get(last)) else { break };
-        // Earlier with each turn: a process that forks itself, or a circle at one time, ends here.
-        if time.is_some_and(|time| *at >= time) {
-            break;
-        }
-        time = Some(*at);
-        let Some(of) = processes.get(parent) else { break };
-        next = Some((*parent, of.happenings.partition_point(|(other, _)| other < at)));
-    }
-    pieces
 }
 
 #[cfg(test)]
@@ -246,7 +154,6 @@ mod tests {
         for (pid, time, happening) in happenings {
             timeline.add(*pid, *time, *happening, 0).unwrap();
         }
-        timeline.sort();
         timeline
     }
 
@@ -263,8 +170,8 @@ mod tests {
             (1, 10, map(0x1000, 0x5000, a, 0x200)),
             (1, 90, Happening::Map { start: 0x1000, end: 0x2000, backing: Backing::Anonymous }),
         ]);
-        let mut find = |time, address| timeline.find(1, time, address, 0).unwrap();
-        // Twice, so that the view also goes back.
+        let mut find = |time, address| timeline.find(1, time, address);
+        // Twice, so that times also go back.
         for _ in 0..2 {
             assert_eq!(find(9, 0x1010), Found::Unmapped);
             assert_eq!(find(10, 0x1010), Found::File(a, 0x210));
@@ -289,7 +196,7 @@ mod tests {
             // The number is used again.
             (2, 60, Happening::Fork { parent: 1 }),
         ]);
-        let mut find = |pid, time, address| timeline.find(pid, time, address, 0).unwrap();
+        let mut find = |pid, time, address| timeline.find(pid, time, address);
         for _ in 0..2 {
             assert_eq!(find(2, 19, 0x1000), Found::Unmapped);
             assert_eq!(find(2, 35, 0x1000), Found::File(a, 0));
@@ -308,7 +215,7 @@ mod tests {
             (2, 10, Happening::Fork { parent: 1 }),
             (3, 5, Happening::Fork { parent: 3 }),
         ]);
-        assert_eq!(timeline.find(1, 99, 0x1000, 0), Ok(Found::Unmapped));
-        assert_eq!(timeline.find(3, 99, 0x1000, 0), Ok(Found::Unmapped));
+        assert_eq!(timeline.find(1, 99, 0x1000), Found::Unmapped);
+        assert_eq!(timeline.find(3, 99, 0x1000), Found::Unmapped);
     }
 }
