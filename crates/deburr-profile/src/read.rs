@@ -28,6 +28,18 @@ pub fn sniff(beginning: &[u8]) -> Option<Format> {
 
 /// Reads a profile.
 ///
+/// ```
+/// use deburr_profile::{Place, Request, read};
+///
+/// let text = "            spin  7692 26236.261087:     247967   cpu-clock:      55d7166862b6 work+0x16 (/usr/bin/spin)\n";
+/// let profile = read(&mut std::io::Cursor::new(text), &Request::default())?;
+/// let leaf = &profile.objects[0].leaves[0];
+/// assert_eq!(profile.objects[0].path, "/usr/bin/spin");
+/// assert_eq!(leaf.place, Place::Symbol { name: "work".into(), offset: Some(0x16) });
+/// assert_eq!((leaf.tally.samples, leaf.tally.weight), (1, 247967));
+/// # Ok::<(), deburr_profile::Error>(())
+/// ```
+///
 /// # Errors
 /// Where it is in none of the formats, cut off, or contradicts itself.
 pub fn read(input: &mut (impl Read + Seek), request: &Request<'_>) -> Result<Profile, Error> {

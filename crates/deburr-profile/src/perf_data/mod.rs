@@ -87,7 +87,8 @@ impl Mappings {
                 self.is_timed = is_timed(&self.header.attrs);
                 continue;
             }
-            let time = if self.is_timed { self.time(&found)? } else { number };
+            let is_used = matches!(found.kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK);
+            let time = if self.is_timed && is_used { self.time(&found)? } else { number };
             self.record(&found, time)?;
         }
         if self.header.attrs.is_empty() {
@@ -96,11 +97,8 @@ impl Mappings {
         Ok(())
     }
 
-    /// The time of a record that is no sample: perf's own have none, and are before all others.
+    /// The time of a record of the kernel that is no sample. Those that perf makes of `/proc` have the time 0.
     fn time(&self, found: &Record<'_>) -> Result<u64, Error> {
-        if found.kind >= record::HEADER_ATTR {
-            return Ok(0);
-        }
         let Some(mut attr) = self.header.attrs.first() else { return Ok(0) };
         let last = found.body.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
         if attr.has(attr::field::IDENTIFIER)

@@ -248,6 +248,7 @@ fn what_the_profiler_lost_and_what_is_not_read_is_counted() {
     recording.record(5, 0, &[[0u64; 3].map(u64::to_le_bytes).concat(), ends].concat());
     // A record of a kind that is not known yet, and a trace: its data follows the record.
     recording.record(999, 0, &[9; 16]);
+    recording.record(50, 0, &[9; 8]);
     recording.record(71, 0, &[[64u64; 1].map(u64::to_le_bytes).concat(), vec![0; 32]].concat());
     recording.records.extend([0xff; 64]);
     recording.map(10, 1, [0x40_0000, 0x1000, 0], "/a", 5);
