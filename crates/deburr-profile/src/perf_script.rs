@@ -23,9 +23,6 @@ use std::io::Read;
 const WIDTH: usize = 16;
 /// The most events.
 const MOST_EVENTS: usize = 1 << 12;
-/// Software events of faults, which the instruction itself raises.
-const FAULTS: [&str; 5] =
-    ["page-faults", "minor-faults", "major-faults", "alignment-faults", "emulation-faults"];
 
 /// Reads a whole profile.
 pub(crate) fn read(input: impl Read) -> Result<Profile, Error> {
@@ -190,7 +187,8 @@ impl Reader {
         }
         let plain = name.split(':').next().unwrap_or(name);
         let modifiers = name.rsplit(':').next().filter(|modifiers| *modifiers != plain).unwrap_or_default();
-        let is_precise = FAULTS.contains(&plain) || modifiers.matches('p').count() >= 2;
+        // Of a fault, the text does not say whether it was only read along with another event of its group.
+        let is_precise = modifiers.matches('p').count() >= 2;
         let precision = if is_precise { Precision::Precise } else { Precision::Skids };
         let event = self.gather.event(crate::bytes::name(name.as_bytes()), precision);
         self.events.insert(name.to_owned(), event);

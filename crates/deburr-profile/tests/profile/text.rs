@@ -1,7 +1,7 @@
 //! The text of `perf script`.
 
 use super::{file_offset, leaves, parsed, profile, tally};
-use deburr_profile::{Format, Place, Tally};
+use deburr_profile::{Format, Place, Precision, Tally};
 use std::collections::BTreeMap;
 
 fn symbol(path: &str, name: &str, offset: u64) -> (String, Place) {
@@ -13,6 +13,7 @@ fn text_has_the_samples_of_the_file_that_perf_printed() {
     for (text, data) in [("chains.script", "chains.data"), ("group.script", "group.data")] {
         let (text, data) = (profile(text), profile(data));
         assert_eq!(text.format, Format::PerfScript);
+        assert!(text.events.iter().all(|event| event.precision == Precision::Skids));
         for (event, (text, data)) in text.events.iter().zip(&data.events).enumerate() {
             assert_eq!(
                 (&text.name, text.total, text.left_out),
