@@ -1,7 +1,7 @@
 //! Grows the committed inputs of the fuzz targets and minimises them: seeds → `fuzz/corpus/<target>/`.
 //!
 //! In: the rules' fixtures and `fuzz/seeds/*.s`, assembled without debug information and linked to as little as an ELF file can be;
-//! packages; reports of benchmark programs; and what is committed already. Small inputs make many runs: of fourteen kilobytes twelve
+//! packages; profiles; reports of benchmark programs; and what is committed already. Small inputs make many runs: of fourteen kilobytes twelve
 //! were debug information.
 
 use crate::fuzz::{TARGETS, committed, found, minimise, run};
@@ -24,7 +24,9 @@ pub fn grow(seconds: u32) -> Result<(), String> {
     for target in TARGETS {
         let own = match target {
             "package" => repository().join("crates/deburr-package/fixtures"),
-            "readers" => report_seeds(&seeds.join("readers"))
+            "profile" => chosen_seeds("crates/deburr-profile/tests/recordings", &seeds.join("profile"))
+                .map_err(|error| format!("the seeds of {target}: {error}"))?,
+            "readers" => chosen_seeds("crates/deburr-lab/tests/reports", &seeds.join("readers"))
                 .map_err(|error| format!("the seeds of {target}: {error}"))?,
             _ => seeds.join("elf"),
         };
@@ -64,10 +66,10 @@ fn commit(from: &Path, to: &Path) -> io::Result<(usize, u64)> {
     Ok((count, bytes))
 }
 
-/// The reports of benchmark programs, each for two choices.
-fn report_seeds(folder: &Path) -> io::Result<PathBuf> {
+/// The files of a folder of the repository, each for two choices.
+fn chosen_seeds(from: &str, folder: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
-    for file in fs::read_dir(repository().join("crates/deburr-lab/tests/reports"))? {
+    for file in fs::read_dir(repository().join(from))? {
         let file = file?;
         let text = fs::read(file.path())?;
         for choice in [0u8, 1] {

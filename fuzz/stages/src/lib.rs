@@ -11,6 +11,7 @@
 //! | [`check`] | an ELF file | the report survives JSON, its findings are in code, nothing differs from itself |
 //! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
 //! | [`package`] | a package | limits held; rewritten exactly where something changed |
+//! | [`profile`] | a profile | what was seen adds up, also after merging; lists in order, and indexes that lead somewhere |
 //! | [`readers`] | a benchmark's report | finite numbers, and tables no longer than they may be |
 //! | [`sweep`] | x86-64 code | the sweep by table finds what the one by the full decoder does |
 
@@ -22,6 +23,7 @@ mod image;
 mod input;
 mod package;
 mod patch;
+mod profile;
 mod reach;
 mod readers;
 mod sweep;
@@ -32,6 +34,7 @@ pub use image::image;
 pub use input::{cross_elf, mutate_elf, on_this_thread};
 pub use package::package;
 pub use patch::patch;
+pub use profile::profile;
 pub use reach::reach;
 pub use readers::readers;
 pub use sweep::sweep;
@@ -40,13 +43,14 @@ pub use sweep::sweep;
 pub type Stage = fn(&[u8]);
 
 /// All stages, by the names of their fuzz targets.
-pub const STAGES: [(&str, Stage); 8] = [
+pub const STAGES: [(&str, Stage); 9] = [
     ("image", image),
     ("discover", discover),
     ("reach", reach),
     ("check", check),
     ("patch", patch),
     ("package", package),
+    ("profile", profile),
     ("readers", readers),
     ("sweep", sweep),
 ];

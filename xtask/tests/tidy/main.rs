@@ -244,6 +244,13 @@ fn the_core_opens_nothing_and_prints_nothing() {
     assert!(read(&core().join("src/lib.rs")).contains("#![forbid(unsafe_code)]"));
 }
 
+#[test]
+fn profiles_are_read_from_what_the_caller_has_opened() {
+    let profile = repository().join("crates/deburr-profile/src");
+    assert!(rust_files(&profile).len() > 10, "no code is found");
+    assert_none(naming(&profile, &outside_but_for_streams()));
+}
+
 /// Statistics and the contention model get numbers and seeds, formats get text: none measures, reads or prints. Statistics know
 /// nothing but themselves and that there are two sides, and the model nothing but itself and random numbers.
 #[test]
@@ -440,7 +447,15 @@ fn circles(src: &Path) -> Vec<String> {
 fn no_file_imports_what_imports_it() {
     // `DEBURR_TIDY_CRATE` shows those of one more crate.
     let more = std::env::var("DEBURR_TIDY_CRATE").ok();
-    let crates = ["deburr-cli", "deburr-core", "deburr-cpu", "deburr-lab", "deburr-package", "deburr-patch"];
+    let crates = [
+        "deburr-cli",
+        "deburr-core",
+        "deburr-cpu",
+        "deburr-lab",
+        "deburr-package",
+        "deburr-patch",
+        "deburr-profile",
+    ];
     let crates = crates.into_iter().chain(more.as_deref());
     let found: Vec<String> =
         crates.flat_map(|name| circles(&repository().join("crates").join(name).join("src"))).collect();

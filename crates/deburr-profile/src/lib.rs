@@ -1,0 +1,32 @@
+//! Profiles of other programs → samples by place in a file.
+//!
+//! In: a profile: `perf.data`, the text of `perf script`, pprof, or callgrind's output. Out: a [`Profile`]: for each file what was
+//! seen at each place, who called it, and what belongs to no file. Several are one after [`Profile::merge`].
+//!
+//! The crate is the only place that knows these formats. It opens nothing and prints nothing: the caller gives a file that can be
+//! read twice, and a jitdump where [`Profile::wanted`] names one. Memory grows with the number of distinct places, not with that
+//! of samples, and is bounded. Whatever the bytes are, there is a profile or an [`Error`], and no panic.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod bytes;
+mod callgrind;
+mod error;
+mod gather;
+mod lines;
+mod merge;
+mod perf_data;
+mod perf_script;
+mod pprof;
+mod profile;
+mod read;
+mod request;
+
+pub use error::Error;
+pub use profile::{
+    Branch, Call, Edge, Event, Format, JitFunction, Leaf, LeftOut, Lost, Object, Place, Precision, Profile,
+    Site, Tally, WantedJitdump,
+};
+pub use read::{read, sniff};
+pub use request::Request;

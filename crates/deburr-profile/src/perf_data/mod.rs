@@ -1,0 +1,464 @@
+//! `perf.data` of Linux perf → tallies by offset in each mapped file.
+//!
+//! In: a file that can be read twice. Out: what [`Gather`] keeps. The first pass reads mappings, forks and execs into a
+//! [`Timeline`]; the second pass reads samples, each of which is then forgotten. Nothing is sorted, and no buffer grows with the
+//! number of samples.
+//!
+//! The place of a sample is `ip - start + pgoff` of its mapping, an offset in the file. Device, inode and build id distinguish
+//! files of the same path. Sources: `include/uapi/linux/perf_event.h`, `tools/perf/Documentation/perf.data-file-format.txt`.
+
+mod attr;
+mod header;
+mod jitdump;
+mod plane;
+mod record;
+mod sample;
+mod stream;
+mod timeline;
+mod zstd;
+
+use crate::bytes::Cursor;
+use crate::error::Error;
+use crate::gather::{Gather, Identity, ObjectId, Outside, Spot};
+use crate::profile::{Format, JitFunction, Precision, Profile, Tally, WantedJitdump};
+use crate::request::Request;
+use attr::Attr;
+use header::Header;
+use jitdump::{Jitdump, is_jitdump};
+use sample::{Sample, Value};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::{Read, Seek};
+use stream::{Record, Stream};
+use timeline::{Backing, Found, Happening, Timeline};
+
+/// Whether a file begins as one in this format, also of a machine whose files are refused.
+pub(crate) fn begins(beginning: &[u8]) -> bool {
+    let reversed: Vec<u8> = header::MAGIC.iter().rev().copied().collect();
+    beginning.starts_with(header::MAGIC) || beginning.starts_with(&reversed)
+}
+
+/// The most counters of groups whose last values are kept.
+const MOST_COUNTERS: usize = 1 << 20;
+/// The most jitdumps that processes have.
+const MOST_JITDUMPS: usize = 256;
+/// The most distinct files that mappings name.
+const MOST_FILES: usize = 1 << 20;
+
+/// Reads a whole profile.
+pub(crate) fn read(input: &mut (impl Read + Seek), request: &Request<'_>) -> Result<Profile, Error> {
+    let header = Header::read(&mut *input)?;
+    let mut mappings = Mappings { header, ..Mappings::default() };
+    mappings.read(&mut *input)?;
+    let Mappings { header, timeline, gather, jitdumps, is_timed, .. } = mappings;
+    let mut samples = Samples::new(header, timeline, gather, is_timed);
+    samples.jitdumps(&jitdumps, request)?;
+    samples.read(input)?;
+    Ok(samples.finish())
+}
+
+/// Whether every record has a time. Otherwise their order in the file is that.
+fn is_timed(attrs: &[Attr]) -> bool {
+    attrs.iter().all(Attr::is_timed)
+}
+
+/// The first pass: everything but samples.
+#[derive(Debug, Default)]
+struct Mappings {
+    header: Header,
+    timeline: Timeline,
+    gather: Gather,
+    files: usize,
+    /// Processes, and the jitdumps that they mapped.
+    jitdumps: BTreeSet<(u32, String)>,
+    is_timed: bool,
+}
+
+impl Mappings {
+    fn read(&mut self, input: &mut (impl Read + Seek)) -> Result<(), Error> {
+        let mut stream = Stream::new(input, self.header.start, self.header.end)?;
+        let mut number = 0;
+        self.is_timed = is_timed(&self.header.attrs);
+        while let Some(found) = stream.next(false)? {
+            number += 1;
+            if found.kind == record::SAMPLE {
+                continue;
+            }
+            if self.header.record(&found)? {
+                self.is_timed = is_timed(&self.header.attrs);
+                continue;
+            }
+            let is_used = matches!(found.kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK);
+            let time = if self.is_timed && is_used { self.time(&found)? } else { number };
+            self.record(&found, time)?;
+        }
+        if self.header.attrs.is_empty() {
+            return Err(Error::new(self.header.start, "the attributes of an event"));
+        }
+        Ok(())
+    }
+
+    /// The time of a record of the kernel that is no sample. Those that perf makes of `/proc` have the time 0.
+    fn time(&self, found: &Record<'_>) -> Result<u64, Error> {
+        let Some(mut attr) = self.header.attrs.first() else { return Ok(0) };
+        let last = found.body.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+        if attr.has(attr::field::IDENTIFIER)
+            && let Some(event) = last.and_then(|id| self.header.ids.get(&id))
+        {
+            attr = self.header.attrs.get(*event).unwrap_or(attr);
+        }
+        let at = found.body.len().checked_sub(attr.time_before_end());
+        let mut field = Cursor::new(at.and_then(|at| found.body.get(at..)).unwrap_or_default(), found.offset);
+        field.u64()
+    }
+
+    fn record(&mut self, found: &Record<'_>, time: u64) -> Result<(), Error> {
+        let mut cursor = found.cursor();
+        match found.kind {
+            record::MMAP | record::MMAP2 => self.mapping(found, time)?,
+            record::COMM if found.misc & record::COMM_EXEC != 0 => {
+                self.timeline.add(cursor.u32()?, time, Happening::Exec, found.offset)?;
+            }
+            record::FORK => {
+                let (pid, parent) = (cursor.u32()?, cursor.u32()?);
+                if pid != parent && found.misc & record::FORK_SYNTHESIZED == 0 {
+                    self.timeline.add(pid, time, Happening::Fork { parent }, found.offset)?;
+                }
+            }
+            record::LOST => {
+                let (_id, lost) = (cursor.u64()?, cursor.u64()?);
+                self.gather.lost.records = self.gather.lost.records.saturating_add(lost);
+            }
+            record::LOST_SAMPLES => {
+                self.gather.lost.records = self.gather.lost.records.saturating_add(cursor.u64()?);
+            }
+            record::THROTTLE => self.gather.lost.throttled += 1,
+            stream::AUXTRACE => {
+                self.gather.unread_trace = self.gather.unread_trace.saturating_add(cursor.u64()?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn mapping(&mut self, found: &Record<'_>, time: u64) -> Result<(), Error> {
+        if !matches!(found.misc & record::MODE, record::MODE_USER | 0) {
+            return Ok(());
+        }
+        let mut cursor = found.cursor();
+        let (pid, _tid) = (cursor.u32()?, cursor.u32()?);
+        let (start, length, offset) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+        let (mut build_id, mut inode) = (None, None);
+        if found.kind == record::MMAP2 {
+            let mut which = Cursor::new(cursor.take(24)?, found.offset);
+            if found.misc & record::MMAP_BUILD_ID == 0 {
+                let numbers = (which.u32()?, which.u32()?, which.u64()?);
+                inode = Some(numbers).filter(|numbers| *numbers != (0, 0, 0));
+            } else {
+                let size = which.u32()? & 0xff;
+                let bytes = which.take(20)?;
+                build_id = bytes.get(..size as usize).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec);
+            }
+            // Protection and flags.
+            cursor.skip(8)?;
+        }
+        let path = cursor.string();
+        if is_jitdump(&path) {
+            self.jitdumps.insert((pid, path.clone()));
+            if self.jitdumps.len() > MOST_JITDUMPS {
+                return Err(Error::new(found.offset, format!("at most {MOST_JITDUMPS} jitdumps up to here")));
+            }
+        }
+        let backing = if is_anonymous(&path) {
+            Backing::Anonymous
+        } else if is_unnamed(&path) {
+            Backing::Unnamed
+        } else {
+            Backing::File(self.file(path, build_id, inode, found.offset)?, offset)
+        };
+        let happening = Happening::Map { start, end: start.saturating_add(length), backing };
+        self.timeline.add(pid, time, happening, found.offset)
+    }
+
+    fn file(
+        &mut self,
+        path: String,
+        build_id: Option<Vec<u8>>,
+        inode: Option<(u32, u32, u64)>,
+        offset: u64,
+    ) -> Result<ObjectId, Error> {
+        self.files += 1;
+        if self.files > MOST_FILES {
+            return Err(Error::new(offset, format!("at most {MOST_FILES} mapped files up to here")));
+        }
+        let living = path.strip_suffix(" (deleted)");
+        let (is_deleted, path) = (living.is_some(), living.map(str::to_owned).unwrap_or(path));
+        self.gather.object(Identity { path, is_deleted, build_id, inode }, offset)
+    }
+}
+
+/// Memory that is no file's, by the names that the kernel and perf give it.
+fn is_anonymous(path: &str) -> bool {
+    let beginnings =
+        ["//anon", "/anon_hugepage", "/dev/zero", "/SYSV", "/memfd:", "[heap]", "[stack", "[anon"];
+    path.is_empty() || beginnings.iter().any(|beginning| path.starts_with(beginning))
+}
+
+/// Files whose paths the kernel could not write (`perf_event_mmap_event`).
+fn is_unnamed(path: &str) -> bool {
+    matches!(path, "//toolong" | "//enomem")
+}
+
+/// The second pass: samples.
+struct Samples<'j> {
+    header: Header,
+    timeline: Timeline,
+    gather: Gather,
+    is_timed: bool,
+    /// The numbers that events have in the profile. A dummy has one once it has a sample.
+    events: Vec<Option<u32>>,
+    /// How many samples of each event have an exact instruction pointer.
+    exact: Vec<u64>,
+    /// Events that were read along with samples of others of their group.
+    read_along: HashSet<usize>,
+    /// The last values of counters, by their number, and the thread where each has its own.
+    counters: HashMap<(u64, u32), u64>,
+    /// By process; and the number of its first function in `jit`.
+    jit_of: HashMap<u32, (Jitdump<'j>, usize)>,
+    jit: Vec<JitFunction>,
+}
+
+impl<'j> Samples<'j> {
+    fn new(header: Header, timeline: Timeline, gather: Gather, is_timed: bool) -> Samples<'j> {
+        let exact = vec![0; header.attrs.len()];
+        let mut samples = Samples {
+            events: vec![None; header.attrs.len()],
+            header,
+            timeline,
+            gather,
+            is_timed,
+            exact,
+            read_along: HashSet::new(),
+            counters: HashMap::new(),
+            jit_of: HashMap::new(),
+            jit: Vec::new(),
+        };
+        let real = samples.header.attrs.iter().map(|attr| !attr.is_dummy()).enumerate();
+        let real: Vec<usize> = real.filter(|(_, is_real)| *is_real).map(|(event, _)| event).collect();
+        for event in real {
+            samples.event(event);
+        }
+        samples
+    }
+
+    /// The number of an event in the profile.
+    fn event(&mut self, event: usize) -> u32 {
+        if let Some(Some(number)) = self.events.get(event) {
+            return *number;
+        }
+        let precision = self.header.attrs.get(event).map_or(Precision::Skids, Attr::precision);
+        let number = self.gather.event(self.header.name(event), precision);
+        if let Some(known) = self.events.get_mut(event) {
+            *known = Some(number);
+        }
+        number
+    }
+
+    fn jitdumps(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) -> Result<(), Error> {
+        let is_monotonic = self.header.attrs.iter().all(Attr::is_monotonic);
+        for (pid, path) in mapped {
+            if self.jit_of.contains_key(pid) {
+                continue;
+            }
+            let Some((_, bytes)) = request.jitdumps.iter().find(|(given, _)| given == path) else {
+                self.gather.wanted.insert(WantedJitdump { pid: *pid, path: path.clone() });
+                continue;
+            };
+            let dump = Jitdump::parse(bytes, is_monotonic && self.is_timed)?;
+            self.gather.wanted.retain(|wanted| wanted.pid != *pid);
+            let first = self.jit.len();
+            self.jit.extend(dump.functions.iter().map(|function| JitFunction {
+                pid: *pid,
+                name: function.name.clone(),
+                svma: function.svma,
+                code: Vec::new(),
+                leaves: Vec::new(),
+            }));
+            self.jit_of.insert(*pid, (dump, first));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, input: &mut (impl Read + Seek)) -> Result<(), Error> {
+        let mut stream = Stream::new(input, self.header.start, self.header.end)?;
+        let mut number = 0;
+        while let Some(found) = stream.next(true)? {
+            number += 1;
+            if found.kind == record::SAMPLE {
+                self.sample(&found, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event_of(&self, id: Option<u64>) -> Option<usize> {
+        if self.header.attrs.len() == 1 {
+            return Some(0);
+        }
+        match id {
+            // perf gives samples without a number to the first event.
+            None | Some(0) => Some(0),
+            Some(id) => self.header.ids.get(&id).copied(),
+        }
+    }
+
+    fn sample(&mut self, found: &Record<'_>, number: u64) -> Result<(), Error> {
+        let Some(first) = self.header.attrs.first() else { return Ok(()) };
+        let event = self.event_of(sample::id(found, first)?);
+        let Some((event, attr)) = event.and_then(|event| Some((event, *self.header.attrs.get(event)?)))
+        else {
+            return Err(Error::new(found.offset, "a sample of an event that the file describes"));
+        };
+        let mut sample = Sample::parse(found, &attr)?;
+        if !self.is_timed {
+            sample.time = number;
+        }
+        if found.misc & record::EXACT_IP != 0
+            && let Some(exact) = self.exact.get_mut(event)
+        {
+            *exact += 1;
+        }
+        if attr.has_last_branches {
+            self.branches(&sample, found)?;
+        }
+        if !attr.has(attr::field::READ) {
+            return self.count(event, sample.period, &sample, found);
+        }
+        let mut values: Vec<Value> = Vec::new();
+        sample.values(&attr, |value| values.push(value))?;
+        if values.iter().all(|value| value.id.is_none()) {
+            return self.count(event, sample.period, &sample, found);
+        }
+        for value in values {
+            self.counter(value, event, &sample, found)?;
+        }
+        Ok(())
+    }
+
+    /// A counter that was read with a sample of event `of`: what it has gained since is its event's weight here, as perf has it.
+    fn counter(
+        &mut self,
+        value: Value,
+        of: usize,
+        sample: &Sample<'_>,
+        found: &Record<'_>,
+    ) -> Result<(), Error> {
+        let Some(event) = value.id.and_then(|id| self.header.ids.get(&id)).copied() else {
+            return Err(Error::new(found.offset, "a counter of an event that the file describes"));
+        };
+        let is_inherited = self.header.attrs.get(of).is_some_and(Attr::is_inherited);
+        let key = (value.id.unwrap_or(0), if is_inherited { sample.tid } else { 0 });
+        if self.counters.len() >= MOST_COUNTERS && !self.counters.contains_key(&key) {
+            return Err(Error::new(found.offset, format!("at most {MOST_COUNTERS} counters up to here")));
+        }
+        let before = self.counters.insert(key, value.value).unwrap_or(0);
+        match value.value.wrapping_sub(before) {
+            0 => Ok(()),
+            gained => {
+                if event != of {
+                    self.read_along.insert(event);
+                }
+                self.count(event, gained, sample, found)
+            }
+        }
+    }
+
+    fn count(
+        &mut self,
+        event: usize,
+        period: u64,
+        sample: &Sample<'_>,
+        found: &Record<'_>,
+    ) -> Result<(), Error> {
+        let event = self.event(event);
+        let tally = Tally::sample(period);
+        let outside = match found.misc & record::MODE {
+            record::MODE_USER => None,
+            record::MODE_KERNEL | record::MODE_HYPERVISOR => Some(Outside::Kernel),
+            record::MODE_GUEST_KERNEL | record::MODE_GUEST_USER => Some(Outside::Guest),
+            _ => Some(Outside::Unknown),
+        };
+        if let Some(outside) = outside {
+            self.gather.outside(outside, event, tally);
+            return Ok(());
+        }
+        let outside = match self.timeline.find(sample.pid, sample.time, sample.ip) {
+            Found::File(object, offset) => {
+                let leaf = (object, Spot::FileOffset(offset));
+                self.gather.leaf(leaf, event, tally, found.offset)?;
+                let Some(caller) = sample.caller() else { return Ok(()) };
+                // The call is before the return address, and may be the mapping's last instruction.
+                let call = self.timeline.find(sample.pid, sample.time, caller.wrapping_sub(1));
+                if let Found::File(object, offset) = call {
+                    let caller = (object, Spot::FileOffset(offset.wrapping_add(1)));
+                    self.gather.edge(leaf, caller, event, tally, found.offset)?;
+                }
+                return Ok(());
+            }
+            Found::Anonymous => Outside::Anonymous,
+            Found::Unmapped => Outside::Unknown,
+        };
+        let dump = self.jit_of.get_mut(&sample.pid);
+        let function = match dump {
+            Some((dump, first)) => {
+                let of_dump = dump.find(sample.ip, sample.time, found.offset)?;
+                of_dump.map(|(function, at)| (*first + function, at))
+            }
+            None => None,
+        };
+        match function {
+            Some((function, at)) => self.gather.jit(function, at, event, tally, found.offset),
+            None => {
+                self.gather.outside(outside, event, tally);
+                Ok(())
+            }
+        }
+    }
+
+    fn branches(&mut self, sample: &Sample<'_>, found: &Record<'_>) -> Result<(), Error> {
+        for (from, to, is_mispredicted) in sample.branches() {
+            let from = self.timeline.find(sample.pid, sample.time, from);
+            let to = self.timeline.find(sample.pid, sample.time, to);
+            if let (Found::File(from, from_at), Found::File(to, to_at)) = (from, to) {
+                let (from, to) = ((from, Spot::FileOffset(from_at)), (to, Spot::FileOffset(to_at)));
+                self.gather.branch(from, to, is_mispredicted, found.offset)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Profile {
+        let Samples { header, mut gather, events, exact, read_along, mut jit, jit_of, .. } = self;
+        for (attr, (number, exact)) in events.iter().zip(exact).enumerate() {
+            let event = number.and_then(|number| gather.events.get_mut(number as usize));
+            let Some(event) = event else { continue };
+            if read_along.contains(&attr) {
+                event.precision = Precision::Skids;
+            } else if exact > 0 && exact == event.total.samples {
+                event.precision = Precision::Precise;
+            }
+        }
+        gather.build_ids(&header.build_ids);
+        let seen = gather.jit_functions();
+        for (dump, first) in jit_of.values() {
+            for (number, (function, described)) in
+                (*first..).zip(jit.iter_mut().skip(*first).zip(&dump.functions))
+            {
+                if seen.contains(&number) {
+                    function.code = described.code.to_vec();
+                }
+            }
+        }
+        (gather.command, gather.hostname) = (header.command, header.hostname);
+        gather.finish(Format::PerfData, jit)
+    }
+}

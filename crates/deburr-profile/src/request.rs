@@ -1,0 +1,8 @@
+//! What a caller gives to the reader besides the profile.
+
+/// Further files. The reader opens nothing: what it would need is in [`crate::Profile::wanted`], and the caller reads again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// Jitdumps: the paths of [`crate::WantedJitdump`], and their bytes.
+    pub jitdumps: &'a [(&'a str, &'a [u8])],
+}
