@@ -15,7 +15,6 @@ pub(crate) mod learnt;
 mod libgcc;
 pub(super) mod run;
 pub(crate) mod seeds;
-mod serializing;
 pub(crate) mod sources;
 mod teach;
 mod words;

@@ -10,6 +10,7 @@ pub(crate) mod effects;
 pub(crate) mod interpret;
 pub(crate) mod memory;
 pub(crate) mod queries;
+pub(super) mod serializing;
 pub(crate) mod summaries;
 pub(crate) mod transfer;
 pub(crate) mod trap;
