@@ -116,6 +116,7 @@ impl Analysis {
             guards: &guards,
             foreign,
             chosen: provenance.chosen,
+            samples: None,
             strict: self.config.strict,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };

@@ -278,6 +278,7 @@ mod tests {
             extent: 4,
             in_loop: false,
             calls: 0,
+            weight: None,
             compiler: None,
             source: None,
             message: "".into(),

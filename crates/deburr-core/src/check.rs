@@ -9,7 +9,8 @@ use crate::guards::Guards;
 use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
-use crate::report::{AcrossFinding, Claim, Report, build, groups, level};
+use crate::profile::Weighing;
+use crate::report::{AcrossFinding, Claim, Report, build, groups, level, weigh};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
@@ -81,6 +82,9 @@ pub(crate) fn examine<T>(
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
     findings.sort_by_key(|finding| (finding.at, finding.rule));
 
+    let weighing = request.samples.map(|samples| Weighing::of(samples, &image, &program));
+    let weights = weighing.as_ref().map(|weighing| weighing.findings(&findings));
+
     let mut report = build::describe(&image, &program);
     report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
     report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
@@ -91,6 +95,9 @@ pub(crate) fn examine<T>(
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
+    if let (Some(weighing), Some(weights)) = (weighing, weights) {
+        weigh::fill_in(&mut report, &weighing, &weights, (&image, &program));
+    }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
     let has_shapes = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
     report.facts = (has_shapes || request.claim.is_some()).then(|| context.facts(has_shapes));

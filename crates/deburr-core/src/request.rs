@@ -2,6 +2,7 @@
 
 use crate::danger::StatedClaim;
 use crate::function::reach::Knowledge;
+use crate::profile::Samples;
 use deburr_cpu::FeatureSet;
 use std::collections::HashSet;
 
@@ -30,6 +31,8 @@ pub struct Request<'a> {
     /// Of an archive's member, the global functions that only resolvers of the archive lead to; see
     /// [`chosen_by_resolvers`](crate::image::chosen_by_resolvers).
     pub chosen: Option<&'a HashSet<&'a str>>,
+    /// What a profile saw of the file: it weighs findings, and changes none.
+    pub samples: Option<&'a Samples>,
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

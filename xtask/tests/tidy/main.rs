@@ -147,7 +147,7 @@ const STAGES: [&[&str]; 11] = [
     &["image", "insn"],
     &["function"],
     &["finding", "idiom"],
-    &["benchmark", "danger", "remedy"],
+    &["benchmark", "danger", "profile", "remedy"],
     &["rule"],
     &["report"],
     &["front", "request"],

@@ -187,7 +187,7 @@ impl Program {
     }
 
     /// Direct calls, and jumps out of a function, that begin in a range: calls first, chunk by chunk.
-    pub(super) fn edges_from(&self, range: Range<CodeOffset>) -> impl Iterator<Item = Edge> {
+    pub(crate) fn edges_from(&self, range: Range<CodeOffset>) -> impl Iterator<Item = Edge> {
         let first = self.chunk_starts.partition_point(|&start| start <= range.start).saturating_sub(1);
         let last = self.chunk_starts.partition_point(|&start| start < range.end).max(first);
         let chunks = self.chunks.get(first..last).unwrap_or_default().iter();

@@ -57,6 +57,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         atomics: None,
         build: build(image),
         findings: Vec::new(),
+        profile: None,
         allowed: 0,
         advice: Vec::new(),
         costs: None,
@@ -133,6 +134,7 @@ pub(crate) fn isa_functions(
             because: verdict.because.as_ref().map(|because| because.cause),
             group: verdict.because.as_ref().map(|because| group_of(image, program, because)),
             reach: verdict.reach,
+            share: None,
             tried: Vec::new(),
         })
     });
@@ -198,6 +200,7 @@ fn placed(
         extent: finding.extent.len(),
         in_loop: false,
         calls: 0,
+        weight: None,
         compiler: None,
         source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
         message: finding.message,

@@ -7,13 +7,15 @@ mod heat;
 pub(crate) mod level;
 mod model;
 mod names;
+pub(crate) mod weigh;
 
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
+pub use crate::profile::{Share, WeighedBy, Weight};
 pub use model::{
-    AcrossFinding, Advice, Atomics, Build, Claim, Cost, Coverage, Guard, GuardUse, Hex, IsaFunction,
-    IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames, Presumption, Report, Root,
-    RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried, TriedRuns,
+    AcrossFinding, Advice, Atomics, Build, Claim, Cost, Coverage, Guard, GuardUse, Hex, HotFunction,
+    IsaFunction, IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames, Presumption,
+    Profiled, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried, TriedRuns,
 };
 pub use names::FunctionNames;
 pub(crate) use names::{name_at, near, place_of};

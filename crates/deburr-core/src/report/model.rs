@@ -3,6 +3,7 @@
 use crate::danger::StatedClaim;
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
+use crate::profile::{Share, Weight};
 use crate::remedy::Maker;
 use crate::rule::FileFacts;
 use serde::de::Error as _;
@@ -134,6 +135,9 @@ pub struct IsaFunction {
     /// The id of the functions that are unknown for the same reason: see [`Report::isa_groups`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Its share of what a profile saw, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
     /// What runs as other CPUs showed of it, where one entered it. The caller fills it in; it changes no verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
@@ -335,6 +339,9 @@ pub struct PlacedFinding {
     /// Direct calls of its function in the file, jumps from other functions among them.
     #[serde(default, skip_serializing_if = "is_none_of_them")]
     pub calls: u64,
+    /// How much of a run it took, where there was a profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Weight>,
     /// What made the function, where the file has several compilers and tells which (`DW_AT_producer`, Go's function table).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Maker>,
@@ -365,6 +372,7 @@ impl PlacedFinding {
             extent: 0,
             in_loop: false,
             calls: 0,
+            weight: None,
             compiler: None,
             source: None,
             message: message.into(),
@@ -448,6 +456,7 @@ impl From<&AcrossFinding> for PlacedFinding {
             extent: 0,
             in_loop: false,
             calls: 0,
+            weight: None,
             compiler: None,
             source: None,
             message: finding.message.clone(),
@@ -610,6 +619,36 @@ impl Cost {
     }
 }
 
+/// What a profile saw of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Profiled {
+    /// The profiler's name of the event.
+    pub event: String,
+    /// Samples in the file; 0 where events were counted.
+    pub samples: u64,
+    /// Whether a sample may name an instruction after the one that caused it.
+    pub skids: bool,
+    /// The share of the file's code in all that the profile saw.
+    pub share: Share,
+    /// The share of what the profile places in the file, and where the file has no code, or no function of that name.
+    pub lost: Share,
+    /// Its functions that took most, the heaviest first.
+    pub functions: Vec<HotFunction>,
+}
+
+/// A function that took much of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct HotFunction {
+    /// Its name, demangled; `None` where the file has none for it.
+    pub function: Option<String>,
+    /// Its address.
+    pub svma: Hex,
+    /// Its share of all that the profile saw, its parts included.
+    pub share: Share,
+}
+
 /// The report on one ELF file (an archive's member counts as a file).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -664,6 +703,9 @@ pub struct Report {
     pub build: Build,
     /// The findings, by address.
     pub findings: Vec<PlacedFinding>,
+    /// What a profile saw of it, where there was one; the findings are in the order of their weights then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
     /// Findings that the user allows: the caller takes them out, and counts them here.
     pub allowed: u64,
     /// Flags that remove findings; see [`advise`](crate::advice::advise).

@@ -1,0 +1,236 @@
+//! Weights: samples by address → shares of functions and findings.
+//!
+//! In: [`Samples`], the file, and findings. Out: a [`Weight`] for each finding, and the share of each function. Without precise
+//! samples the time of an instruction shows on the one after it (37 to 72 % of it, in published profiles of `lock cmpxchg` and
+//! `isb`), so that instruction counts as well. A finding that is a call is about what it calls: a helper's samples are given back
+//! to the calls of it, by the return addresses in call chains where there are such, or else in the proportion of recorded
+//! branches, or of counted calls.
+
+use super::located::{Arc, Located, into};
+use super::samples::Samples;
+use super::weight::{Share, WeighedBy, Weight};
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::finding::Finding;
+use crate::function::{Function, Program};
+use crate::image::Image;
+use crate::insn;
+use crate::insn::sweep::Edge;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The most bytes of an instruction.
+const LONGEST: u64 = 15;
+
+/// The weights of one file.
+pub(crate) struct Weighing<'s, 'i, 'a> {
+    samples: &'s Samples,
+    image: &'i Image<'a>,
+    program: &'i Program,
+    located: Located,
+}
+
+/// What calls of one function took: by the address of the call.
+struct GivenBack {
+    by: WeighedBy,
+    weights: BTreeMap<Svma, u64>,
+}
+
+impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
+    pub(crate) fn of(
+        samples: &'s Samples,
+        image: &'i Image<'a>,
+        program: &'i Program,
+    ) -> Weighing<'s, 'i, 'a> {
+        Weighing { samples, image, program, located: Located::of(samples, image) }
+    }
+
+    /// What is weighed by.
+    pub(crate) fn samples(&self) -> &'s Samples {
+        self.samples
+    }
+
+    /// The share of what is at places of the file, and of what the profile places in the file, but not at any.
+    pub(crate) fn placed(&self) -> (Share, Share) {
+        (self.share(self.located.placed), self.share(self.located.lost))
+    }
+
+    fn share(&self, weight: u64) -> Share {
+        Share::of(weight, self.samples.total)
+    }
+
+    /// The share of each whole function that has samples, the heaviest first.
+    pub(crate) fn functions(&self) -> Vec<(CodeOffset, Share)> {
+        let mut weights: BTreeMap<CodeOffset, u64> = BTreeMap::new();
+        for function in self.program.functions() {
+            let weight = self.weight_of(function);
+            if weight > 0 {
+                let sum = weights.entry(self.program.whole(function).start).or_default();
+                *sum = sum.saturating_add(weight);
+            }
+        }
+        let mut functions: Vec<(CodeOffset, u64)> = weights.into_iter().collect();
+        functions.sort_by_key(|(start, weight)| (std::cmp::Reverse(*weight), *start));
+        functions.into_iter().map(|(start, weight)| (start, self.share(weight))).collect()
+    }
+
+    fn weight_of(&self, function: &Function) -> u64 {
+        let extent = function.extent(self.image);
+        self.located.within(extent).saturating_add(self.located.of_function(extent.start))
+    }
+
+    /// The weight of each of some findings.
+    pub(crate) fn findings(&self, findings: &[Finding]) -> Vec<Weight> {
+        let calls = self.calls_of(findings);
+        let helpers: BTreeMap<CodeOffset, Vec<Svma>> =
+            calls.iter().fold(BTreeMap::new(), |mut all, (from, to)| {
+                all.entry(*to).or_insert_with(Vec::new).push(*from);
+                all
+            });
+        let sites = self.sites_of(&helpers);
+        let given: BTreeMap<CodeOffset, GivenBack> = sites
+            .iter()
+            .filter_map(|(helper, sites)| Some((*helper, self.give_back(*helper, sites)?)))
+            .collect();
+        let weight = |finding: &Finding| {
+            let own = self.located.within(self.region(finding.extent));
+            let given = calls.get(&finding.at).and_then(|helper| given.get(helper));
+            let by = given.map_or(WeighedBy::Code, |given| given.by);
+            let given = given.and_then(|given| given.weights.get(&finding.at)).copied().unwrap_or(0);
+            Weight { share: self.share(own.saturating_add(given)), by }
+        };
+        findings.iter().map(weight).collect()
+    }
+
+    /// The code of a finding, and the instruction after it where samples skid.
+    fn region(&self, extent: Extent) -> Extent {
+        let next = self.image.bytes_at(extent.end).filter(|_| self.samples.skids);
+        let next = next.and_then(|bytes| insn::decode(self.image.arch, bytes, extent.end));
+        Extent { end: next.map_or(extent.end, |insn| insn.next()), ..extent }
+    }
+
+    /// Of the findings that are a call or a jump to a function, and no more code than that: which function.
+    fn calls_of(&self, findings: &[Finding]) -> FxHashMap<Svma, CodeOffset> {
+        let alone = findings
+            .iter()
+            .filter(|finding| finding.extent.start == finding.at && finding.extent.len() <= LONGEST);
+        let mut due: Vec<Svma> = alone.map(|finding| finding.at).collect();
+        due.sort_unstable();
+        let edges = self.program.calls().chain(self.program.jumps());
+        let of_finding = edges.filter_map(|edge| {
+            let from = self.image.svma(edge.from);
+            due.binary_search(&from).is_ok().then_some((from, edge.to))
+        });
+        if due.is_empty() { FxHashMap::default() } else { of_finding.collect() }
+    }
+
+    /// All calls of, and jumps to, some functions: those that are no findings have their part, too.
+    fn sites_of<T>(&self, helpers: &BTreeMap<CodeOffset, T>) -> BTreeMap<CodeOffset, Vec<Edge>> {
+        let mut sites: BTreeMap<CodeOffset, Vec<Edge>> =
+            helpers.keys().map(|&helper| (helper, Vec::new())).collect();
+        if !sites.is_empty() {
+            for edge in self.program.calls().chain(self.program.jumps()) {
+                if let Some(sites) = sites.get_mut(&edge.to) {
+                    sites.push(edge);
+                }
+            }
+        }
+        for sites in sites.values_mut() {
+            sites.sort_unstable_by_key(|edge| edge.from);
+        }
+        sites
+    }
+
+    /// What a helper took, by its calls; `None` where nothing says who called it.
+    fn give_back(&self, helper: CodeOffset, sites: &[Edge]) -> Option<GivenBack> {
+        let function = self.program.function_from(helper)?;
+        let total = self.weight_of(function);
+        let chains = into(&self.located.edges, function.extent(self.image));
+        if !chains.is_empty() {
+            return Some(GivenBack { by: WeighedBy::CallChains, weights: self.by_chains(chains, sites) });
+        }
+        let start = Extent::sized(self.image.svma(helper), 1);
+        let counted = [
+            (WeighedBy::Branches, into(&self.located.branches, start)),
+            (WeighedBy::CallCounts, into(&self.located.calls, start)),
+        ];
+        let (by, counts) = counted.into_iter().find(|(_, counts)| !counts.is_empty())?;
+        Some(GivenBack { by, weights: self.in_proportion(total, counts, sites) })
+    }
+
+    /// By the return addresses in call chains. A helper that sets up no frame hides its caller from chains by frame pointers: what
+    /// they name is a call of the function that it was called in. Then its calls there share the weight.
+    fn by_chains(&self, chains: &[Arc], sites: &[Edge]) -> BTreeMap<Svma, u64> {
+        let mut weights: BTreeMap<Svma, u64> = BTreeMap::new();
+        for chain in chains {
+            let Some(back) = self.image.code_offset(chain.from) else { continue };
+            // Profilers name the return address, or a byte of the call.
+            let before = sites.partition_point(|site| site.from < back);
+            let call = before.checked_sub(1).and_then(|index| sites.get(index));
+            let call =
+                call.filter(|site| back.0 - site.from.0 <= LONGEST as u32 && self.ends_call(**site, back));
+            let all: Vec<Edge> = match call {
+                Some(site) => vec![*site],
+                None => self.sites_in_callee(back, sites),
+            };
+            let count = all.len() as u64;
+            for (number, site) in (0u64..).zip(&all) {
+                let part = chain.count / count + u64::from(number < chain.count % count);
+                let sum = weights.entry(self.image.svma(site.from)).or_default();
+                *sum = sum.saturating_add(part);
+            }
+        }
+        weights
+    }
+
+    /// Whether an offset is in a call, or right after it.
+    fn ends_call(&self, site: Edge, back: CodeOffset) -> bool {
+        let at = self.image.svma(site.from);
+        let insn = self.image.bytes_at(at).and_then(|bytes| insn::decode(self.image.arch, bytes, at));
+        insn.is_some_and(|insn| self.image.svma(back) <= insn.next())
+    }
+
+    /// The calls of a helper in the function that was called before a return address.
+    fn sites_in_callee(&self, back: CodeOffset, sites: &[Edge]) -> Vec<Edge> {
+        let from = back.saturating_sub(LONGEST as u32);
+        let called = self.program.edges_from(from..back);
+        let last = called.filter(|edge| self.ends_call(*edge, back)).last();
+        let Some(callee) = last.and_then(|edge| self.program.function_at(edge.to)) else { return Vec::new() };
+        let whole = self.program.whole(callee).start;
+        let is_inside = |site: &&Edge| {
+            let function = self.program.function_at(site.from);
+            function.is_some_and(|function| self.program.whole(function).start == whole)
+        };
+        sites.iter().filter(is_inside).copied().collect()
+    }
+
+    /// In the proportion of counts. A count that names only the calling function counts for all its calls.
+    fn in_proportion(&self, total: u64, counts: &[Arc], sites: &[Edge]) -> BTreeMap<Svma, u64> {
+        let all: u128 = counts.iter().map(|count| u128::from(count.count)).sum();
+        let mut weights: BTreeMap<Svma, u64> = BTreeMap::new();
+        for count in counts {
+            let part = (u128::from(total) * u128::from(count.count)).checked_div(all).unwrap_or(0);
+            let part = u64::try_from(part).unwrap_or(u64::MAX);
+            let at = self.image.code_offset(count.from);
+            let site = at.and_then(|at| sites.binary_search_by_key(&at, |site| site.from).ok());
+            let callers: Vec<Svma> = match (site, at) {
+                (Some(_), _) => vec![count.from],
+                (None, Some(at)) => self.sites_of_function(at, sites),
+                (None, None) => Vec::new(),
+            };
+            for caller in &callers {
+                let sum = weights.entry(*caller).or_default();
+                *sum = sum.saturating_add(part / callers.len() as u64);
+            }
+        }
+        weights
+    }
+
+    /// The calls in the function that begins at an offset.
+    fn sites_of_function(&self, start: CodeOffset, sites: &[Edge]) -> Vec<Svma> {
+        let is_inside = |site: &&Edge| {
+            let function = self.program.function_at(site.from);
+            function.is_some_and(|function| self.program.whole(function).start == start)
+        };
+        sites.iter().filter(is_inside).map(|site| self.image.svma(site.from)).collect()
+    }
+}
