@@ -33,6 +33,7 @@ pub(crate) enum ReportFormat {
     Junit,
     Lintian,
     VariantJson,
+    Html,
 }
 
 /// A format, and where it goes: `sarif=report.sarif`.
