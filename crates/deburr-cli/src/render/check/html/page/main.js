@@ -107,7 +107,8 @@ function showTables() {
   findingTable.show(rows);
   const filtered = rows.length < findings.length;
   at("finding-count").replaceChildren(data("shown", rows.length), filtered ? ` of ${counted(findings.length, "finding")}` : rows.length === 1 ? " finding" : " findings",
-    rows.length === 0 && findings.length > 0 ? ": nothing passes these filters" : ", the worst first");
+    rows.length === 0 && findings.length > 0 ? ": nothing passes these filters" : ", the worst first",
+    run.room.findings.left_out ? `; ${counted(run.room.findings.left_out, "more has", "more have")} no row on this page` : "");
   const verdicts = Object.keys(VERDICTS);
   const items = above.filter(item => (!state.verdict || item.reach === state.verdict) && (!state.in || item.file.path === state.in))
     .sort((one, other) => share(other) - share(one) || verdicts.indexOf(one.reach) - verdicts.indexOf(other.reach));
@@ -144,7 +145,8 @@ function start() {
   at("functions").hidden = above.length === 0;
   at("files").hidden = files.length < 2;
   at("file-count").textContent = `${counted(files.length, "file")}${counts.other_files ? `; ${counted(counts.other_files, "other file")} passed over: neither ELF nor archive` : ""}`;
-  if (files.length > 1) fileTable.show(files);
+  const most = (one, other, of) => (other[of]?.length || 0) - (one[of]?.length || 0);
+  if (files.length > 1) fileTable.show([...files].sort((one, other) => most(one, other, "findings") || most(one, other, "functions") || one.number - other.number));
   watchers.push(showTables, showMap, showSection, showDetail);
   const parts = [["map", "Map"], ["findings", "Findings"], ["functions", "Functions"], ["files", "Files"], ["about", "About"]];
   for (const watcher of watchers) watcher();
