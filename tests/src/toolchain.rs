@@ -34,7 +34,7 @@ fn package_of(tool: &str) -> &'static str {
         "go" => "Debian and Ubuntu: golang-go",
         "qemu-x86_64" | "qemu-aarch64" => "Debian and Ubuntu: qemu-user",
         "python3" => "Debian and Ubuntu: python3-pip",
-        "chromium" => "Debian: chromium; `scripts/install-tools nightly` installs it",
+        "chromium" => "Debian: chromium",
         "npm" | "skopeo" | "umoci" | "fakeroot" | "dpkg-repack" => "Debian and Ubuntu: of the same name",
         "rpmbuild" => "Debian and Ubuntu: rpm",
         "dpkg-buildpackage" => "Debian and Ubuntu: dpkg-dev",

@@ -37,7 +37,8 @@
 //! println!("{error}");
 //! ```
 //!
-//! [`compare()`] shows what differs between two builds, [`listing()`] the code at a place, and [`entered()`] what a run did. [`learn`] and
+//! [`compare()`] shows what differs between two builds, [`listing()`] the code at a place, [`annotate()`] that of
+//! findings, and [`entered()`] what a run did. [`learn`] and
 //! [`Request::foreign`] carry what one shared library knows of the CPU to the files that need it. [`rule::RULES`] lists
 //! the rules. What a [`Report`] serialises to, and is read back from, is the JSON that `deburr check --format json`
 //! prints under `files`.
@@ -81,7 +82,7 @@ pub use diff::{compare, inspect};
 pub use entered::{RunFacts, entered};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};
-pub use listing::{ListingPlace, Shown, View, listing};
+pub use listing::{ListingPlace, Shown, View, annotate, listing};
 pub use profile::Samples;
 pub use report::Report;
 pub use request::{Request, StatedGuard};

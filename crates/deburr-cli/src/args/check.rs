@@ -19,6 +19,7 @@ use std::path::PathBuf;
   deburr check --format json --output report.json /usr/lib
   deburr check app.deb app.whl image.tar
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
+  deburr check --format html=report.html build/    a page to look at, and to send
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --measured machine.json build/    what costs most on that machine first
   deburr check --tried v2.json build/    what runs as a CPU of that level entered
@@ -33,6 +34,7 @@ Formats:
   github   annotations of GitHub Actions
   junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
   lintian  tags as lintian prints them: E: PACKAGE: deburr-RULE MESSAGE [PATH:SVMA]
+  html     a page to look at, in one file: what is needed and why, findings with their code, a map
   variant-json  the least that a wheel variant has to state of the CPU, for each package
 
 deburr.toml may set target, baseline, select, ignore, preview, strict and fail-on, change severities,

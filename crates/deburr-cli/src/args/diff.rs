@@ -3,7 +3,7 @@
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
 use super::fail_on::FailOn;
-use super::format::Format;
+use super::format::DiffFormat;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,6 +18,7 @@ use std::path::PathBuf;
   docker save app:2 | deburr diff app-1.tar -
   deburr diff --baseline x86-64-v2 --fail-on error old/ new/
   deburr diff --format json old.so new.so
+  deburr diff --format html old/ new/ > diff.html    a page to look at
 
 Files are paired by their paths in the folder or the package; then without the versions and hashes
 in their names; then, if they moved, by their names alone. Whatever check reads as a package can be
@@ -48,8 +49,8 @@ pub(crate) struct Diff {
     pub(crate) fail_on: Option<FailOn>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text, help_heading = "Output")]
+    pub(crate) format: DiffFormat,
     /// Lines shown for each kind of change of a file in text; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,

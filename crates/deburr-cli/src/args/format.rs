@@ -22,6 +22,14 @@ pub(crate) enum Format {
     Json,
 }
 
+/// A format of what differs between two builds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    Text,
+    Json,
+    Html,
+}
+
 /// A format of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
@@ -33,6 +41,7 @@ pub(crate) enum ReportFormat {
     Junit,
     Lintian,
     VariantJson,
+    Html,
 }
 
 /// A format, and where it goes: `sarif=report.sarif`.

@@ -16,7 +16,7 @@ use crate::input::walk::{InputFile, Skipped};
 use crate::system_error::error_text;
 use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
-use deburr_core::{Knowledge, Report};
+use deburr_core::{Knowledge, Report, Request};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -196,7 +196,8 @@ impl<'a> Crew<'a> {
             Origin::File(_) => own.as_deref(),
         };
         let provenance = Provenance { path: &path, file, chosen, held };
-        match self.plan.analysis.run(bytes, provenance, foreign, P::of) {
+        let make = |bytes: &[u8], request: &Request<'_>| P::of(bytes, request, self.plan);
+        match self.plan.analysis.run(bytes, provenance, foreign, make) {
             Ok(mut product) => {
                 product.report().path = path;
                 Outcome::Checked { product: Box::new(product), bytes: bytes.len() as u64 }

@@ -1,23 +1,40 @@
 //! What comes out of a batch, file by file: the product of each binary, or why there is none.
 
+use super::plan::BatchPlan;
 use crate::input::walk::Skipped;
-use deburr_core::{Error, Report, Request, check};
+use deburr_core::listing::{FunctionSize, Listing};
+use deburr_core::{Error, Report, Request, annotate, check};
 
 /// What is produced for each binary.
 pub(crate) trait Product: Send + Sized {
-    /// Makes it.
-    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Self, Error>;
+    /// Makes it, as planned.
+    fn of(bytes: &[u8], request: &Request<'_>, plan: &BatchPlan) -> Result<Self, Error>;
     /// The report that it is, or has.
     fn report(&mut self) -> &mut Report;
 }
 
-impl Product for Report {
-    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
-        check(bytes, request)
+/// A report, and the code that findings are about where that is planned.
+pub(crate) struct CheckedFile {
+    pub(crate) report: Report,
+    pub(crate) listings: Vec<Listing>,
+    /// Functions with findings that are not listed.
+    pub(crate) left_out: u64,
+    pub(crate) sizes: Vec<FunctionSize>,
+}
+
+impl Product for CheckedFile {
+    fn of(bytes: &[u8], request: &Request<'_>, plan: &BatchPlan) -> Result<CheckedFile, Error> {
+        let Some(bound) = plan.insns_listed else {
+            let report = check(bytes, request)?;
+            return Ok(CheckedFile { report, listings: Vec::new(), left_out: 0, sizes: Vec::new() });
+        };
+        let annotated = annotate(bytes, request, bound)?;
+        let (listings, left_out) = (annotated.code, annotated.left_out);
+        Ok(CheckedFile { report: annotated.report, listings, left_out, sizes: annotated.sizes })
     }
 
     fn report(&mut self) -> &mut Report {
-        self
+        &mut self.report
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct BatchPlan {
     /// The folder that is taken for `/` where libraries are looked for.
     pub(crate) root: Option<PathBuf>,
     pub(crate) threads: usize,
+    /// How many instructions around findings are listed of each file; `None`: nobody wants any.
+    pub(crate) insns_listed: Option<usize>,
     /// How much a package may hold.
     pub(crate) limits: Limits,
 }
@@ -30,6 +32,7 @@ impl BatchPlan {
             closure: false,
             root: None,
             threads: threads.map_or(1, NonZeroUsize::get),
+            insns_listed: None,
             limits: batch.packages.limits(),
         })
     }

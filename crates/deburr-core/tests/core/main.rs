@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests read fixtures, and run compilers")]
 
+mod annotate;
 mod fixtures;
 mod image;
 mod linkage;

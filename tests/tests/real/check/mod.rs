@@ -11,4 +11,5 @@ mod levels;
 mod mutated;
 mod operands;
 mod packages;
+mod page;
 mod text;

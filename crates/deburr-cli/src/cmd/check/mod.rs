@@ -11,20 +11,22 @@ use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::When;
 use crate::batch;
-use crate::batch::outcome::Outcome;
+use crate::batch::outcome::{CheckedFile, Outcome};
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::config::allow::Remarks;
 use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
-use crate::render::check::renderer::{Checked, Finished};
+use crate::render::check::html::room::insns_of_file;
+use crate::render::check::html::weights::Unweighed;
+use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::Totals;
 use costs::Costs;
 use deburr_core::Report;
 use deburr_core::rule::FileFacts;
 use rulings::Rulings;
-use sink::Sinks;
+use sink::{Outlet, Sinks};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,6 +58,9 @@ pub(super) fn run(
         let _ = writeln!(complaints, "deburr: note: {note}");
     }
     let few = (walked.files.len() <= FEW_FILES).then_some(packages);
+    if outlets.iter().any(Outlet::shows_code) {
+        plan.insns_listed = Some(insns_of_file((!packages).then_some(walked.files.len())));
+    }
     let mut sinks = Sinks::begin(outlets, options, color, fail_on, few)?;
     let mut run = Run {
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
@@ -72,10 +77,11 @@ pub(super) fn run(
         &walked.files,
         &plan,
         options.batch.progress,
-        |_, outcomes: Vec<Outcome<Report>>| -> Result<(), Failure> {
+        |_, outcomes: Vec<Outcome<CheckedFile>>| -> Result<(), Failure> {
             for outcome in outcomes {
                 match outcome {
-                    Outcome::Checked { product: mut report, bytes } => {
+                    Outcome::Checked { product, bytes } => {
+                        let CheckedFile { mut report, listings, left_out, sizes } = *product;
                         run.unclaimed += u64::from(plan.analysis.claims && report.claim.is_none());
                         run.compared.add(&mut report);
                         runs.add(&mut report, &plan.analysis.rules, complaints);
@@ -84,7 +90,9 @@ pub(super) fn run(
                             costs.add(&mut report);
                         }
                         run.totals.add(&report, bytes);
-                        sinks.file(Checked { report: &report, allowed: &allowed })?;
+                        let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
+                        let weights = &Unweighed;
+                        sinks.file(Checked { report: &report, allowed: &allowed, code, weights })?;
                     }
                     Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
                     Outcome::PassedOver(members) => run.totals.other_files += members,

@@ -12,6 +12,7 @@ use crate::identity::{Identity, identity};
 use crate::output::Output;
 use crate::render::check::concise::Concise;
 use crate::render::check::github::Github;
+use crate::render::check::html::renderer::Html;
 use crate::render::check::json::Json;
 use crate::render::check::junit::Junit;
 use crate::render::check::lintian::Lintian;
@@ -107,6 +108,11 @@ pub(super) fn open<'o>(
 }
 
 impl Outlet<'_> {
+    /// Whether its format shows code.
+    pub(super) fn shows_code(&self) -> bool {
+        self.format == ReportFormat::Html
+    }
+
     /// The file that is another one's place, too.
     fn meets(&self, other: &Outlet<'_>) -> Option<&str> {
         let (file, is_same) = match (&self.out, &other.out) {
@@ -184,6 +190,7 @@ impl<'o> Sinks<'o> {
                 ReportFormat::Github => Box::new(Github { here }),
                 ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),
                 ReportFormat::Lintian => Box::new(Lintian),
+                ReportFormat::Html => Box::<Html>::default(),
                 ReportFormat::VariantJson => Box::new(Variant { pretty, ..Variant::default() }),
             };
             renderer.begin(&mut out)?;

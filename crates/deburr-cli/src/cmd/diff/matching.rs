@@ -8,6 +8,7 @@
 use super::scope::{ScopedFile, Side};
 use crate::analysis::{Analysis, FAILED};
 use crate::batch::outcome::{Outcome, Product};
+use crate::batch::plan::BatchPlan;
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
@@ -18,7 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Product for Inspection {
-    fn of(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
+    fn of(bytes: &[u8], request: &Request<'_>, _plan: &BatchPlan) -> Result<Inspection, Error> {
         let mut inspection = inspect(bytes, request)?;
         // Many may have to be held: what no comparison needs goes at once.
         let report = &mut inspection.report;

@@ -9,7 +9,7 @@ mod scope;
 
 use crate::args::diff::Diff;
 use crate::args::fail_on::FailOn;
-use crate::args::format::{Format, When};
+use crate::args::format::{DiffFormat, When};
 use crate::batch;
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
@@ -66,15 +66,17 @@ pub(super) fn run(
     let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
     let summary = DiffSummary { fail_on, is_worse, only_old, skipped };
     let terminal = io::stdout().is_terminal();
-    if options.format == Format::Json {
-        diff::json(out, &compared, &summary, terminal)?;
-    } else {
-        let layout = DiffLayout {
-            palette: Palette::new(colored(color, terminal)),
-            width: terminal.then(width_of_terminal).flatten(),
-            limit: options.limit,
-        };
-        diff::text(out, &compared, &summary, &layout)?;
+    match options.format {
+        DiffFormat::Json => diff::json(out, &compared, &summary, terminal)?,
+        DiffFormat::Html => diff::html::page(out, &compared, &summary)?,
+        DiffFormat::Text => {
+            let layout = DiffLayout {
+                palette: Palette::new(colored(color, terminal)),
+                width: terminal.then(width_of_terminal).flatten(),
+                limit: options.limit,
+            };
+            diff::text(out, &compared, &summary, &layout)?;
+        }
     }
     Ok(match (failed, summary.is_worse) {
         (true, _) => ExitCode::from(2),

@@ -2,7 +2,8 @@
 //!
 //! In: a renderer. Out: what it makes of the example, as text.
 
-use super::renderer::{Checked, Finished, Renderer};
+use super::html::weights::Unweighed;
+use super::renderer::{Checked, CodeOfFile, Finished, Renderer};
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remark, Remarks};
 use crate::config::guard::StaleGuard;
@@ -59,7 +60,10 @@ pub(crate) fn rendered_with(
         let mut report = report.clone();
         report.allowed = 1;
         totals.add(&report, 4096);
-        renderer.file(&mut out, Checked { report: &report, allowed: &allowed }).unwrap();
+        let code = CodeOfFile::default();
+        renderer
+            .file(&mut out, Checked { report: &report, allowed: &allowed, code, weights: &Unweighed })
+            .unwrap();
     }
     let reason = "32-bit Arm ELF: not supported".to_owned();
     let skipped = [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false }];

@@ -5,6 +5,7 @@ pub(crate) mod concise;
 pub(crate) mod example;
 mod fingerprint;
 pub(crate) mod github;
+pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod junit;
 pub(crate) mod lintian;

@@ -1,10 +1,12 @@
 //! What every format of `deburr check` is: it gets each file when it comes, and the sums of the run at its end.
 
+use super::html::weights::Weights;
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remarks};
 use crate::config::guard::StaleGuard;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
+use deburr_core::listing::{FunctionSize, Listing};
 use deburr_core::report::AcrossFinding;
 use std::io::{self, Write};
 
@@ -15,6 +17,21 @@ pub(crate) struct Checked<'r> {
     pub(crate) report: &'r Report,
     /// The findings that are.
     pub(crate) allowed: &'r [Allowed],
+    /// The code that findings are about, where a format shows it.
+    pub(crate) code: CodeOfFile<'r>,
+    /// What a profile says of it.
+    pub(crate) weights: &'r dyn Weights,
+}
+
+/// Code of one file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CodeOfFile<'r> {
+    /// Functions with findings, the worst first.
+    pub(crate) listings: &'r [Listing],
+    /// Functions with findings for which there was no room.
+    pub(crate) left_out: u64,
+    /// The sizes of functions above the first level, and with findings.
+    pub(crate) sizes: &'r [FunctionSize],
 }
 
 /// A run that is over.

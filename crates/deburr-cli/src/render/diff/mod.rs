@@ -1,7 +1,9 @@
 //! What differs between two builds, as text for people or JSON for programs: the worst first.
 //!
-//! In: the files that were compared, and the sums of the run. Out: lines for a terminal, or the document that
+//! In: the files that were compared, and the sums of the run. Out: lines for a terminal, a page, or the document that
 //! `schema-diff.json` describes.
+
+pub(crate) mod html;
 
 use super::line::fit;
 use super::number::counted;

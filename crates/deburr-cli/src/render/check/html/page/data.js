@@ -1,0 +1,149 @@
+// The data of the page → files, findings and functions as objects. What the columns mean is documented in record.rs.
+
+const run = JSON.parse(document.getElementById("run").textContent);
+const files = [...document.querySelectorAll("script.files")].flatMap(element => JSON.parse(element.textContent));
+const codeElements = new Map([...document.querySelectorAll("script.code")].map(element => [Number(element.dataset.file), element]));
+
+const SEVERITIES = ["error", "warning", "note"];
+const VERDICTS = {
+  "required": ["needed", "runs without a check: a machine that lacks it dies here"],
+  "under-guarded": ["checked for too little", "a check is before it that does not prove all it uses"],
+  "unknown": ["not proven", "a path to it is not followed"],
+  "presumed": ["presumably checked", "chosen by a test that has the right meaning, of a word not proven to hold it"],
+  "covered": ["needed anyway", "not proven, and the file needs that level for other reasons"],
+  "guarded": ["checked", "every path to it passes a sufficient check"],
+  "unreached": ["not reached", "no known path leads to it"],
+  "first": ["first level", "needs nothing special, and has findings"],
+};
+const ROOTS = {
+  "entry-point": "the start of the program",
+  "preinit-array": "the loader, before anything else",
+  "init-array": "the loader, before main",
+  "fini-array": "the loader, at the end",
+  "loader": "the loader",
+  "exported": "callers outside of the file",
+  "data": "a pointer in data",
+};
+const ARCHES = { x86_64: "x86-64", aarch64: "AArch64" };
+const FIRST_LEVELS = new Set(["x86-64-v1", "armv8.0-a"]);
+
+/// Rows → objects; columns in `texts` are numbers of the file's table.
+function objects(rows, columns, file, texts) {
+  return (rows || []).map(row => {
+    const object = { file };
+    for (let at = 0; at < columns.length; at += 1) {
+      const value = row[at] || null;
+      object[columns[at]] = value !== null && texts.has(columns[at]) ? file.texts[value] : value;
+    }
+    object.place = object.in ? `${object.in}+${object.at}` : object.at;
+    return object;
+  });
+}
+
+const FINDING_TEXTS = new Set(["rule", "severity", "name", "near", "in", "message", "source"]);
+const FUNCTION_TEXTS = new Set(["name", "near", "in", "level", "reach", "root", "because", "group"]);
+const findings = [];
+const functions = [];
+
+files.forEach((file, number) => {
+  file.number = number;
+  file.texts = file.texts || [];
+  file.name = file.path.slice(file.path.lastIndexOf("/") + 1) || file.path;
+  for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
+    finding.evidence = file.evidence[finding.evidence || 0];
+    finding.key = `finding:${file.path}:${finding.place}:${finding.rule}`;
+    findings.push(finding);
+  }
+  file.of = [];
+  const text = value => value ? file.texts[value] : null;
+  for (const item of objects(file.functions, run.columns.function, file, FUNCTION_TEXTS)) {
+    const uses = item.uses || [];
+    item.uses = uses.flatMap((name, at) => at % 2 ? [] : [[text(name), uses[at + 1]]]);
+    item.path = (item.path || []).map(([name, at, stored]) => ({ name: text(name), at, stored: Boolean(stored) }));
+    item.guard = item.guard && { kind: text(item.guard[0]), at: item.guard[1], name: text(item.guard[2]), features: item.guard[3].map(text) };
+    item.endangered = (item.endangered || []).map(text);
+    file.of.push(item);
+  }
+  for (const item of objects(file.others, run.columns.other, file, FUNCTION_TEXTS)) {
+    file.of.push({ ...item, reach: "first", level: FIRST_LEVELS.has(file.level) ? file.level : "first level", uses: [], path: [], guard: null, endangered: [] });
+  }
+  for (const item of file.of) {
+    item.key = `function:${file.path}:${item.place}`;
+    functions.push(item);
+  }
+});
+// What comparisons of files found has no row of its own in the record of a file.
+for (const found of run.across) {
+  const file = files.find(file => file.path === found.path);
+  if (!file) continue;
+  const place = found.section ? `${found.section}+${found.svma}` : found.svma;
+  findings.push({ ...found, file, at: found.svma, in: found.section || null, place, name: found.function, extent: 0,
+    key: `finding:${found.path}:${place}:${found.rule}` });
+}
+
+const findingByKey = new Map(findings.map(finding => [finding.key, finding]));
+const functionByKey = new Map(functions.map(item => [item.key, item]));
+const above = functions.filter(item => item.reach !== "first");
+const hasWeights = files.some(file => file.profile);
+
+/// The functions of a file by address, for searching.
+function sorted(file) {
+  file.sorted ??= file.of.map(item => ({ start: BigInt(item.at), end: BigInt(item.at) + BigInt(item.size || 1), item }))
+    .sort((one, other) => one.start < other.start ? -1 : 1);
+  return file.sorted;
+}
+
+/// The function that a finding is in, if the page has it.
+function functionOf(finding) {
+  const at = BigInt(finding.at);
+  const candidates = sorted(finding.file);
+  return candidates.find(({ start, end, item }) => item.in === finding.in && start <= at && at < end)?.item;
+}
+
+/// The findings in a function.
+function findingsIn(item) {
+  const start = BigInt(item.at), end = start + BigInt(item.size || 1);
+  return ofFile(item.file).filter(finding => finding.in === item.in && BigInt(finding.at) >= start && BigInt(finding.at) < end);
+}
+
+/// The findings of a file.
+function ofFile(file) {
+  file.findingObjects ??= findings.filter(finding => finding.file === file);
+  return file.findingObjects;
+}
+
+/// The listing of the function at a place, or of the one that holds a finding.
+function listingOf(file, finding, item) {
+  const element = codeElements.get(file.number);
+  if (!element) return null;
+  file.code ??= JSON.parse(element.textContent).map(listing => ({ ...listing, insns: instructions(listing) }));
+  const is = listing => item ? (listing.in ?? null) === item.in && listing.at === item.at
+    : (listing.in ?? null) === finding.in && listing.insns.some(insn => insn.at === finding.at);
+  return file.code.find(is) || null;
+}
+
+/// The rows of a listing as objects, with all addresses.
+function instructions(listing) {
+  const columns = run.columns.insn;
+  let next = 0n;
+  return listing.rows.map(row => {
+    const insn = Object.fromEntries(columns.map((name, at) => [name, row[at] || null]));
+    if (insn.at !== null) next = BigInt(insn.at);
+    insn.at = `0x${next.toString(16)}`;
+    next += BigInt(insn.size);
+    for (const name of ["text", "label", "loops", "features"]) {
+      if (insn[name] !== null) insn[name] = listing.texts[insn[name]];
+    }
+    if (insn.source) insn.source = { file: listing.texts[insn.source[0]], line: insn.source[1] || 0, text: listing.texts[insn.source[2] || 0] };
+    return insn;
+  });
+}
+
+const severityOf = finding => SEVERITIES.indexOf(finding.severity);
+const share = item => item.weight ? item.weight[0] : 0;
+
+/// The worst first: severe, heavy, in loops, of functions called from many places.
+function worse(one, other) {
+  return severityOf(one) - severityOf(other) || share(other) - share(one) || (other.loop || 0) - (one.loop || 0)
+    || (other.calls || 0) - (one.calls || 0);
+}

@@ -1,0 +1,167 @@
+// The first screen: what was looked at, what it needs and why, the worst findings and what to do about them.
+
+const counts = run.statistics;
+const bySeverity = SEVERITIES.map(severity => [severity, counts.findings_by_severity[severity] || 0]).filter(([, count]) => count);
+const levelOf = file => [file.level, ...(file.needed_beyond || [])].join(" + ");
+const guardedLevel = file => [file.level_guarded, ...(file.guarded_beyond || [])].join(" + ");
+const needsMore = file => !FIRST_LEVELS.has(file.level) || (file.needed_beyond || []).length > 0;
+
+/// The sentence that a busy reader takes away.
+function headline() {
+  const [only] = files;
+  if (files.length === 0) return "Nothing was checked";
+  if (files.length > 1) {
+    const found = bySeverity.map(([severity, count]) => counted(count, severity));
+    return `${grouped(files.length)} files: ${found.length ? listed(found) : "nothing to report"}`;
+  }
+  if (!only.bytes) return `${only.name} has no executable code`;
+  if (needsMore(only)) return `${only.name} needs ${levelOf(only)}`;
+  const not = only.not || [];
+  const but = not.length ? `, but ${not.length === 1 ? "one that is" : `${not.length} that are`} known` : "";
+  return `${only.name} runs on every ${ARCHES[only.arch] ?? only.arch} machine${but}`;
+}
+
+function lead() {
+  if (files.length === 0) return "No file could be checked. What was skipped is listed below.";
+  if (files.length > 1) {
+    const more = files.filter(needsMore).length;
+    return more ? `${counted(more, "file needs", "files need")} more than the first level of ${more === 1 ? "its" : "their"} architecture.`
+      : "Every file runs on the first level of its architecture: on every such machine.";
+  }
+  const found = bySeverity.map(([severity, count]) => counted(count, severity));
+  return found.length ? `${listed(found)}: where its code costs more than it has to, or may.` : "Nothing to report: no rule found anything.";
+}
+
+/// Why a file needs its level: the function that needs most of it, and who reaches it.
+function because(file) {
+  const by = file.needed_by;
+  if (!by) return null;
+  const item = file.of.find(item => item.at === by.svma && item.reach !== "first");
+  const title = by.function || `the function at ${by.svma}`;
+  const link = item ? element("a", { ...to({ open: item.key }) }, name(title)) : name(title);
+  const root = by.root ? `, reached without a check from ${ROOTS[by.root] ?? by.root}` : "";
+  return element("p", {}, "Because of ", link, root, ".");
+}
+
+function needs() {
+  if (files.length === 1) {
+    const [file] = files;
+    if (!file.bytes) return [element("p", {}, "Nothing: it holds no code.")];
+    const not = file.not || [];
+    return [
+      element("p", {}, element("strong", { id: "level" }, levelOf(file)), needsMore(file) ? "" : ": every machine of its architecture has that."),
+      because(file),
+      file.level_guarded && element("p", {}, "After checks at run time it uses up to ", element("strong", {}, guardedLevel(file)), "."),
+      not.length > 0 && element("p", {}, `It does not run on ${listed(not)}.`),
+      file.not_followed > 0 && element("p", {}, `Of ${counted(file.not_followed, "function")} above it, it is not proven that a check is before them.`),
+      file.claim && element("p", {}, "It is held to ", element("strong", {}, file.claim.level), ", which ", name(file.claim.part), " claims: ", file.claim.text),
+    ];
+  }
+  const most = Math.max(...run.levels.map(level => level[2]), 1);
+  return [element("table", { class: "levels" },
+    element("caption", { class: "unseen" }, "Files by the level that they need"),
+    element("thead", { class: "unseen" }, element("tr", {}, ["level", "files", "share", "for example"].map(title => element("th", { scope: "col" }, title)))),
+    element("tbody", {}, run.levels.map(([arch, level, count, examples]) => {
+      const bar = element("span", { class: "bar" });
+      bar.style.setProperty("--share", `${Math.max(0.5, 100 * count / most)}%`);
+      return element("tr", {}, element("th", { scope: "row" }, level || arch), element("td", {}, data("files", count)), element("td", { "aria-hidden": "true" }, bar),
+        element("td", { class: "examples" }, examples.map((path, at) => [at > 0 ? ", " : "", element("a", { ...to({ in: path, section: "functions", open: "" }) }, name(path.slice(path.lastIndexOf("/") + 1)))]),
+          examples.length > 0 && count > examples.length ? ", …" : ""));
+    })))];
+}
+
+/// Advice of all files together, that which removes most first.
+function remedies() {
+  const together = new Map();
+  for (const file of files) {
+    for (const advice of file.advice || []) {
+      const key = `${file.arch} ${advice.compiler} ${advice.flags}`;
+      const known = together.get(key) || { ...advice, findings: 0, files: 0 };
+      known.findings += advice.findings;
+      known.files += 1;
+      together.set(key, known);
+    }
+  }
+  return [...together.values()].sort((one, other) => other.findings - one.findings);
+}
+
+/// One remedy in words, with what to paste.
+function remedy(advice, removed = advice.findings) {
+  const what = advice.compiler === "assembler" ? "in assembly: another source" : `with ${advice.compiler}${advice.flags ? ": " : ""}`;
+  const breaks = advice.breaks || [];
+  const cost = advice.oldest ? `Runs from ${advice.oldest} on, no longer on ${listed(breaks, 4)}.` : advice.flags ? "Runs where it ran." : "";
+  return element("div", { class: "remedy" }, `Removes ${counted(removed, "finding")} ${what}`,
+    advice.flags ? copyable(advice.flags) : "", cost && element("span", { class: "muted" }, ` ${cost}`));
+}
+
+function facts() {
+  const looked = files.length === 1 ? [name(files[0].path, "path")] : [counted(counts.files_checked, "file")];
+  const code = `${bytes(counts.executable_bytes)} of code in ${counted(counts.functions, "function")}`;
+  const builds = files.length === 1 ? files[0].compilers || [] : [];
+  const rows = [["Looked at", [element("p", {}, looked), element("p", { class: "muted" },
+    [code, files.length === 1 && (ARCHES[files[0].arch] ?? files[0].arch), builds.length && `built by ${listed(builds, 3)}`].filter(Boolean).join("; "))]],
+    ["Needs", needs()],
+    ["Found", [element("p", {}, bySeverity.length === 0 ? "Nothing" : bySeverity.flatMap(([severity, count]) =>
+      [element("a", { class: "chip", ...to({ severity, section: "findings", open: "" }) }, severityMark(severity), " ", data(`count ${severity}`, count)), " "])),
+      counts.allowed > 0 && element("p", { class: "muted" }, `and ${counted(counts.allowed, "finding")} that the configuration allows`)]]];
+  const profiles = files.filter(file => file.profile).map(file => file.profile.what);
+  if (profiles.length) rows.push(["Profile", [element("p", {}, listed([...new Set(profiles)], 3))]]);
+  const remedyRows = remedies().slice(0, 3).map(advice => remedy(advice));
+  if (remedyRows.length) rows.push(["Remedy", remedyRows]);
+  fill("facts", rows.map(([title, what]) => element("div", {}, element("dt", {}, title), element("dd", {}, what))));
+}
+
+/// The worst rules, each with its worst place.
+function worst() {
+  if (findings.length === 0) {
+    fill("worst", files.length ? element("p", { class: "empty" }, "No findings. What the rules look for is in ", element("code", {}, "deburr explain"), ".") : "");
+    return;
+  }
+  const byRule = new Map();
+  for (const finding of findings) {
+    const group = byRule.get(finding.rule) || { rule: finding.rule, count: 0, files: new Set(), worst: finding, weight: 0 };
+    group.count += 1;
+    group.files.add(finding.file);
+    group.weight += share(finding);
+    if (worse(finding, group.worst) < 0) group.worst = finding;
+    byRule.set(finding.rule, group);
+  }
+  const groups = [...byRule.values()].sort((one, other) => severityOf(one.worst) - severityOf(other.worst) || other.weight - one.weight || other.count - one.count);
+  fill("worst", element("h2", {}, "Worst first"), element("ol", { class: "worst" }, groups.slice(0, 6).map(group => {
+    const total = counts.findings_by_rule[group.rule] ?? group.count;
+    const { worst } = group;
+    const fixes = (worst.file.advice || []).filter(advice => advice.rules.includes(group.rule));
+    return element("li", {},
+      element("h3", {}, severityMark(worst.severity), " ", element("a", { ...to({ rule: group.rule, section: "findings", open: "" }) }, group.rule),
+        " ", element("span", { class: "muted" }, data("total", total, counted(total, "finding")), files.length > 1 ? ` in ${counted(group.files.size, "file")}` : ""),
+        group.weight > 0 && weightBar([group.weight, 0])),
+      element("p", {}, run.rules[group.rule]?.summary || worst.message),
+      element("p", { class: "muted" }, "Worst at ", element("a", { ...to({ open: worst.key }) }, name(short(called(worst), 90))),
+        files.length > 1 ? [" in ", name(short(worst.file.path, 70))] : "",
+        worst.loop ? ", in a loop" : "", worst.calls > 1 ? `, called from ${counted(worst.calls, "place")}` : ""),
+      fixes.length > 0 ? remedy(fixes[0], (fixes[0].removes || {})[group.rule] ?? fixes[0].findings)
+        : element("p", {}, inline(firstOf(group.rule, "What to do"))));
+  })));
+}
+
+/// What the page does not show, and what was not checked.
+function limits() {
+  const { room } = run;
+  const lines = [];
+  if (room.findings.left_out) lines.push(`${counted(room.findings.left_out, "finding")} are counted and have no row: a page holds ${grouped(room.findings.of_run)}, ${grouped(room.findings.of_file)} of a file, the worst first.`);
+  if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} above the first level have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
+  if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
+  if (counts.undecoded_bytes) lines.push(`${bytes(counts.undecoded_bytes)} of code could not be decoded.`);
+  for (const [what, count] of [["guards", run.stale_guards], ["allowances", run.stale_allowances]]) if (count) lines.push(`The configuration has ${count} stale ${what}.`);
+  if (run.exceeded_allowances) lines.push(`Findings exceed ${counted(run.exceeded_allowances, "allowance")} of the configuration.`);
+  const faults = files.flatMap(file => (file.faults || []).map(fault => [file.path, fault]));
+  const listOf = (title, pairs, total) => pairs.length > 0 && element("details", {}, element("summary", {}, title),
+    element("ul", { class: "plain" }, pairs.slice(0, 200).map(([path, reason]) => element("li", {}, name(path), ": ", reason))),
+    total > 200 && element("p", { class: "muted" }, `and ${grouped(total - 200)} more`));
+  fill("limits",
+    element("p", {}, `Made by deburr ${run.version} from the same report as --format json. One file: nothing is fetched, and nothing is sent.`),
+    lines.length > 0 ? element("ul", { class: "plain", id: "left-out" }, lines.map(line => element("li", {}, line))) : element("p", { class: "muted" }, "Nothing was left out."),
+    listOf(`${counted(counts.files_skipped, "file")} not checked`, run.skipped, counts.files_skipped),
+    listOf(`${counted(faults.length, "fault")} in files that were read in part`, faults, faults.length),
+    element("p", { class: "muted keys" }, "Keys: Tab to a table or the map, arrows in it, Enter opens, j and k go to the next and the previous, Esc closes, / searches."));
+}

@@ -1,0 +1,111 @@
+//! The data of the page: one record for each file, and one of the run.
+//!
+//! A file's record is an element of an array in a `<script type="application/json" class="files">`:
+//!
+//! - `path`, `arch`, `level`, and of `deburr check --format json` what is not empty there: `level_guarded`, `needed_by`, …;
+//! - `texts`: the texts of its rows, which refer to them by number;
+//! - `findings`, `functions` (above the first level), `others` (of the first level, with findings): rows whose columns `rows`
+//!   names, so that a table of ten thousand is compact;
+//! - `evidence`: the facts that findings rest on;
+//! - `profile`, where one was read: `{"what": …, "weight": [share, samples]}`. A finding, a function and an instruction may then
+//!   have a `weight`, too: its share of all samples from 0 to 1, and its number of samples.
+//!
+//! Its code is in a `<script class="code" data-file="N">` of its own, which the page reads when it is looked at. `code` names the
+//! columns. The record of the run (`id="run"`) has the columns, the sums, the rules that found something, and what was left out.
+
+use super::room::Rooms;
+use super::rows::{self, Sizes};
+use super::texts::{Texts, shown_value};
+use crate::render::check::renderer::Checked;
+use deburr_core::Report;
+use deburr_core::report::{Atomics, PlacedFinding};
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+
+/// The record of one file.
+pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
+    let Checked { report, weights, code, .. } = checked;
+    let mut record = summary(report);
+    let mut texts = Texts::default();
+    let chosen = worst(&report.findings, rooms.findings.take(report.findings.len()));
+    let count = rooms.functions.take(report.isa_functions.len());
+    let functions = report.isa_functions.get(..count).unwrap_or_default();
+    let (findings, evidence) = rows::findings(&chosen, weights, &mut texts);
+    let others = rows::others(&chosen, &report.isa_functions, code, weights, &mut texts);
+    let functions = rows::functions(functions, &Sizes::of(code), weights, &mut texts);
+    let profile =
+        weights.profile().map(|(what, share)| json!({"what": what, "weight": rows::weight(Some(share))}));
+    let parts = [
+        ("findings", findings),
+        ("evidence", evidence),
+        ("functions", functions),
+        ("others", others),
+        ("profile", profile.unwrap_or_default()),
+        ("texts", texts.finish()),
+    ];
+    record.extend(
+        parts
+            .into_iter()
+            .filter(|(_, value)| is_something(value))
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    Value::Object(record)
+}
+
+/// What the report says of the file as a whole.
+fn summary(report: &Report) -> Map<String, Value> {
+    let coverage = report.coverage;
+    let atomics = report.atomics.filter(|atomics| *atomics != Atomics::default());
+    let parts = json!({
+        "path": report.path,
+        "arch": report.arch,
+        "build_id": report.build_id,
+        "level": report.level,
+        "needed_beyond": report.needed_beyond,
+        "needed_by": report.needed_by,
+        "level_guarded": report.level_guarded,
+        "guarded_beyond": report.guarded_beyond,
+        "not": report.runs_on.not,
+        "not_followed": report.not_followed,
+        "groups": report.isa_groups,
+        "atomics": atomics,
+        "compilers": report.build.compilers,
+        "advice": report.advice,
+        "costs": report.costs,
+        "tried": report.tried,
+        "claim": report.claim,
+        "allowed": report.allowed,
+        "missing_libraries": report.missing_libraries,
+        "faults": report.faults,
+        "bytes": [coverage.executable_bytes, coverage.decoded_bytes, coverage.data_bytes, coverage.undecoded_bytes],
+        "count": coverage.functions,
+    });
+    match shown_value(parts) {
+        Value::Object(members) => members.into_iter().filter(|(_, value)| is_something(value)).collect(),
+        _ => Map::new(),
+    }
+}
+
+/// Whether a value says more than its absence.
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Number(number) => number.as_u64() != Some(0),
+        _ => true,
+    }
+}
+
+/// So many of the findings, the worst, in the order of all.
+fn worst(findings: &[PlacedFinding], count: usize) -> Vec<&PlacedFinding> {
+    let mut chosen: Vec<(usize, &PlacedFinding)> = findings.iter().enumerate().collect();
+    if count < findings.len() {
+        chosen.sort_by_key(|(at, finding)| {
+            (Reverse(finding.severity), Reverse(finding.in_loop), Reverse(finding.calls), *at)
+        });
+        chosen.truncate(count);
+        chosen.sort_unstable_by_key(|(at, _)| *at);
+    }
+    chosen.into_iter().map(|(_, finding)| finding).collect()
+}

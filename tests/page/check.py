@@ -1,0 +1,263 @@
+"""Looks at a page of `deburr check` in a browser: python check.py PAGE REPORT PICTURES
+
+PAGE is what `--format html` made, REPORT what `--format json` made in the same run. Fails with what is wrong: a message on the
+console, something that axe objects to, a number that is not the report's, a name that became markup. Leaves pictures of the
+page: light, dark, and as narrow as a telephone.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 400, "height": 800}},
+}
+PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
+REPORTS = json.loads(REPORT.read_text())
+FILES = REPORTS["files"]
+FINDINGS = [(file, finding) for file in FILES for finding in file["findings"]]
+FUNCTIONS = [(file, function) for file in FILES for function in file["isa_functions"]]
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def place(item):
+    return f"{item['section']}+{item['svma']}" if item.get("section") else item["svma"]
+
+
+def shown(text):
+    """As the page spells out what would steer its layout."""
+    def hidden(character):
+        return f"⟨U+{ord(character):04X}⟩"
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", lambda found: hidden(found[0]), text)
+
+
+def link(kind, file, item):
+    last = f":{item['rule']}" if kind == "finding" else ""
+    return "#open=" + quote(f"{kind}:{shown(file['path'])}:{shown(place(item))}{last}", safe="")
+
+
+class Browser:
+    """One look at the page, with all that its console said."""
+
+    def __init__(self, chromium, look):
+        self.context = chromium.new_context(**LOOKS[look])
+        self.tab = self.context.new_page()
+        self.said = []
+        self.tab.on("console", lambda message: self.said.append(message.text))
+        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.tab.on("dialog", lambda dialog: (self.said.append("a dialog opened"), dialog.dismiss()))
+        self.tab.on("request", lambda request: request.url.startswith("file://") or self.said.append(f"fetched {request.url}"))
+
+    def open(self, state=""):
+        self.tab.goto("about:blank")
+        self.tab.goto(PAGE.as_uri() + state)
+        self.tab.wait_for_selector("html[data-ready]", state="attached")
+
+    def check(self, what):
+        """Nothing on the console, nothing that axe objects to, nothing wider than the window, no name that became markup."""
+        assert not self.said, f"{what}: {self.said}"
+        faults = [(fault["id"], [node["html"][:200] for node in fault["nodes"]]) for fault in Axe().run(self.tab).response["violations"]]
+        assert not faults, f"{what}: {faults}"
+        overflow = self.tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, f"{what}: {overflow} pixels wider than its window"
+        assert self.tab.evaluate("window.injected") is None, what
+        strange = self.tab.evaluate("document.querySelectorAll('body img, body iframe, body object, body style, body link, marquee').length")
+        assert strange == 0, f"{what}: markup of others"
+
+    def number(self, selector):
+        return float(self.tab.locator(selector).first.get_attribute("value"))
+
+
+def sums(browser):
+    """The numbers of the first screen, and of the lists, are those of the report."""
+    statistics = REPORTS["statistics"]
+    for severity, count in statistics["findings_by_severity"].items():
+        assert browser.number(f"data.count.{severity}") == count, severity
+    if FINDINGS:
+        assert browser.number("#finding-count data") == len(FINDINGS)
+        assert int(browser.tab.locator("#finding-table table").get_attribute("aria-rowcount")) == len(FINDINGS) + 1
+    if FUNCTIONS:
+        assert browser.number("#function-count data") == len(FUNCTIONS)
+    for reach in {function["reach"] for _, function in FUNCTIONS}:
+        of_reach = [function for _, function in FUNCTIONS if function["reach"] == reach]
+        assert browser.number(f"#share data.verdict.{reach}") == len(of_reach), reach
+    if len(FILES) > 1:
+        for row in browser.tab.locator(".levels tbody tr").all():
+            level = row.locator("th").inner_text()
+            assert float(row.locator("data").get_attribute("value")) == sum(file["level"] == level for file in FILES), level
+    elif FILES and FILES[0]["coverage"]["executable_bytes"]:
+        assert browser.tab.locator("#level").inner_text().startswith(FILES[0]["level"])
+
+
+def filters(browser):
+    """Each filter leaves what the report has of it, and the address says so."""
+    tab = browser.tab
+    for key in ("rule", "severity"):
+        for value in sorted({finding[key] for _, finding in FINDINGS}):
+            browser.open(f"#{key}={value}")
+            wanted = sum(finding[key] == value for _, finding in FINDINGS)
+            assert browser.number("#finding-count data") == wanted, (key, value)
+            assert tab.locator("#finding-filters select").nth(0 if key == "rule" else 1).input_value() == value
+    browser.open()
+    tab.locator("#search").fill("no such function anywhere")
+    assert browser.number("#finding-count data") == 0
+    assert "no+such" in tab.url
+    tab.locator("#finding-filters .clear").click()
+    assert browser.number("#finding-count data") == len(FINDINGS)
+
+
+def details(browser):
+    """A deep link opens its finding: message, place, and the code around it."""
+    tab = browser.tab
+    step = max(1, len(FINDINGS) // 12)
+    for file, finding in FINDINGS[::step]:
+        browser.open(link("finding", file, finding))
+        detail = tab.locator("#detail")
+        assert detail.locator(".message").inner_text() == shown(finding["message"])
+        assert shown(place(finding)) in detail.locator("dl").first.inner_text()
+        pointed = detail.locator("#pointed-at .address")
+        assert pointed.count() == 1, f"{file['path']}: no code at {place(finding)}"
+        assert pointed.inner_text() == finding["svma"][2:]
+        if finding.get("source"):
+            assert f":{finding['source']['line']}" in detail.locator("dl").first.inner_text()
+    for file, function in FUNCTIONS[:: max(1, len(FUNCTIONS) // 6)]:
+        browser.open(link("function", file, function))
+        assert tab.locator("#detail h2 .mark-of").count() == 1
+        names = [step["function"] for step in function["path"] if step["function"]]
+        path = tab.locator("#detail .proof").inner_text() if names else ""
+        assert all(shown(name) in path for name in names), (names, path)
+        for feature, count in function["features"].items():
+            assert re.search(rf"\b{re.escape(feature)} {count:,}\b", tab.locator("#detail dl").first.inner_text()), feature
+
+
+def keyboard(browser):
+    """Without a pointer: to the table, down its rows, into a finding, on to the next, and back."""
+    tab = browser.tab
+    browser.open()
+    tab.locator("#finding-table .frame").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("End")
+    rows = len(FINDINGS)
+    assert int(tab.evaluate("document.activeElement.closest('tr').dataset.index")) == rows - 1
+    tab.keyboard.press("Home")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#detail[open]")
+    assert tab.evaluate("document.activeElement.id") == "detail-title"
+    first = tab.url
+    if rows > 1:
+        tab.keyboard.press("j")
+        tab.wait_for_function("before => location.href !== before", arg=first)
+        tab.keyboard.press("k")
+        tab.wait_for_function("before => location.href === before", arg=first)
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector("#detail:not([open])", state="attached")
+    assert tab.evaluate("Boolean(document.activeElement.closest('#finding-table'))"), "where the reader was"
+    tab.keyboard.press("/")
+    assert tab.evaluate("document.activeElement.id") == "search"
+
+
+def treemap(browser):
+    """The map has a rectangle for each function that is large enough, one stop for Tab, and opens what is entered."""
+    tab = browser.tab
+    browser.open()
+    tiles = tab.locator("#treemap a.tile")
+    assert tiles.count() > 0
+    assert tab.locator("#treemap a[tabindex='0']").count() == 1
+    label = tiles.first.get_attribute("aria-label")
+    tiles.first.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#detail[open]")
+    assert tab.locator("#detail-title .name").inner_text() in label
+    tab.keyboard.press("Escape")
+    tab.locator("#map-filters input").fill("no such function anywhere")
+    assert "0 functions are found" in tab.locator("#map-note").inner_text()
+
+
+def weights(chromium):
+    """With a profile in the data: bars, the heaviest first, a filter, and the map's second measure."""
+    page = PAGE.read_text()
+    columns = json.loads(re.search(r'id="run">(.*?)</script>', page).group(1))["columns"]
+    shares = iter(range(1, 10_000))
+
+    def weighed(rows, kind):
+        for row in rows:
+            at = columns[kind].index("weight")
+            row.extend([0] * (at + 1 - len(row)))
+            count = next(shares)
+            row[at] = [count / 10_000, count]
+    def files(found):
+        records = json.loads(found.group(2))
+        for record in records:
+            record["profile"] = {"what": "cycles", "weight": [1, 10_000]}
+            for part, kind in (("findings", "finding"), ("functions", "function"), ("others", "other")):
+                weighed(record.get(part, []), kind)
+        return found.group(1) + json.dumps(records).replace("<", "\\u003c") + "</script>"
+    def code(found):
+        listings = json.loads(found.group(2))
+        for listing in listings:
+            weighed(listing["rows"], "insn")
+        return found.group(1) + json.dumps(listings).replace("<", "\\u003c") + "</script>"
+    page = re.sub(r'(<script type="application/json" class="files">)(.*?)</script>', files, page)
+    page = re.sub(r'(<script type="application/json" class="code"[^>]*>)(.*?)</script>', code, page)
+    weighed_page = PICTURES / "weighed.html"
+    weighed_page.write_text(page)
+    browser = Browser(chromium, "light")
+    browser.tab.goto(weighed_page.as_uri())
+    browser.tab.wait_for_selector("html[data-ready]", state="attached")
+    shown_first = [float(data.get_attribute("value")) for data in browser.tab.locator("#finding-table tbody .weight data").all()]
+    severities = [mark.inner_text() for mark in browser.tab.locator("#finding-table tbody .mark-of").all()]
+    for severity in set(severities):
+        of_severity = [weight for weight, other in zip(shown_first, severities) if other == severity]
+        assert of_severity == sorted(of_severity, reverse=True), "the heaviest first"
+    least = 100 * shown_first[0]
+    browser.tab.locator("#finding-filters input[type=number]").fill(f"{least}")
+    assert browser.number("#finding-count data") >= 1
+    assert browser.number("#finding-count data") <= len(FINDINGS)
+    assert browser.tab.locator("#map-filters select").first.input_value() == "weight"
+    browser.check("weights")
+    browser.tab.locator("#finding-table tbody a").first.click()
+    assert browser.tab.locator("#detail .code .samples .bar").count() > 0
+    browser.check("weights of instructions")
+    browser.tab.screenshot(path=PICTURES / "weights.png")
+    browser.context.close()
+
+
+def main():
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        # No sandbox where tests run as root, in containers: the page is a file of ours.
+        chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
+        for look in LOOKS:
+            browser = Browser(chromium, look)
+            browser.open()
+            browser.check(look)
+            sums(browser)
+            browser.tab.screenshot(path=PICTURES / f"{look}.png", full_page=True)
+            for name, state in (("finding", FINDINGS and link("finding", *FINDINGS[0])), ("function", FUNCTIONS and link("function", *FUNCTIONS[0]))):
+                if state:
+                    browser.open(state)
+                    browser.tab.wait_for_selector("#detail[open]")
+                    browser.check(f"{look}, {name}")
+                    browser.tab.screenshot(path=PICTURES / f"{look}-{name}.png")
+            browser.context.close()
+        if FINDINGS:
+            browser = Browser(chromium, "light")
+            for part in (filters, details, keyboard, treemap):
+                part(browser)
+            browser.check("after all")
+            browser.context.close()
+            weights(chromium)
+        chromium.close()
+
+
+main()

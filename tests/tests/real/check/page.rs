@@ -1,0 +1,107 @@
+//! The page of `deburr check` in a browser: `page/check.py` drives Chromium, compares the page with the JSON report of the same run,
+//! uses it without a pointer, and lets axe look for what keeps people out.
+//!
+//! Pictures of it stay in the build directory, under `real/check-page-…/pictures`.
+
+use deburr_tests::command::deburr;
+use deburr_tests::toolchain::{compile, repository, require, run, target_dir, work_dir};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Checks files, and looks at the page of them.
+fn look_at(dir: &Path, arguments: &[&str]) -> String {
+    require("chromium");
+    let python = target_dir().join("browser-tools/bin/python");
+    require(&python.display().to_string());
+    let (page, report) = (dir.join("page.html"), dir.join("report.json"));
+    let mut check = Command::new(deburr());
+    check.arg("check").current_dir(dir).args(arguments);
+    check.arg("--fail-on=never").arg(format!("--format=html={}", page.display()));
+    run(check.arg(format!("--format=json={}", report.display())));
+    let mut browser = Command::new(python);
+    browser.arg(repository().join("tests/page/check.py")).arg(&page).arg(&report);
+    run(browser.arg(dir.join("pictures")).arg("/usr/bin/chromium"));
+    fs::read_to_string(page).expect("the page")
+}
+
+const SOURCE: &str = "#include <stdatomic.h>
+static _Atomic int lock;
+static int __attribute__((noinline)) sum(const int *p, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++)
+        s += p[i] * 3;
+    return s;
+}
+void take(void) {
+    int free = 0;
+    while (!atomic_compare_exchange_weak(&lock, &free, 1))
+        free = 0;
+}
+int add(_Atomic int *p, int v) {
+    int old = *p;
+    while (!atomic_compare_exchange_weak(p, &old, old + v))
+        ;
+    return old;
+}
+int main(int argc, char **argv) {
+    int a[64];
+    for (int i = 0; i < 64; i++)
+        a[i] = argc * i;
+    take();
+    return sum(a, 64) + add(&lock, argc);
+}
+";
+
+#[test]
+fn the_page_says_what_the_report_says_and_can_be_used_by_everybody() {
+    let dir = work_dir("check-page");
+    let (gcc, cross) = ("gcc", "aarch64-linux-gnu-gcc");
+    compile(&dir, "v3", ("c", SOURCE), gcc, &["-g", "-O2", "-march=x86-64-v3"]);
+    compile(&dir, "loops", ("c", SOURCE), cross, &["-g", "-O2", "-mno-outline-atomics"]);
+    let page = look_at(&dir, &["--baseline", "x86-64-v1", "v3", "loops"]);
+    assert!(page.contains("while (!atomic_compare_exchange_weak(\\u0026lock"), "lines of the source");
+}
+
+#[test]
+fn one_file_without_a_finding_or_without_code_has_a_page() {
+    let dir = work_dir("check-page-clean");
+    compile(&dir, "clean.o", ("c", "int twice(int x) { return 2 * x; }\n"), "gcc", &["-c", "-O2"]);
+    compile(&dir, "data.o", ("c", "int answer = 42;\n"), "gcc", &["-c"]);
+    for file in ["clean.o", "data.o"] {
+        look_at(&dir, &[file]);
+    }
+}
+
+/// Names of functions that would do harm where a page took them for anything but text.
+const HOSTILE: [&str; 12] = [
+    "</script><script>window.injected=1</script>",
+    "<img src=x onerror='window.injected=1'>",
+    "<!--<script>",
+    "__proto__",
+    "constructor",
+    "left\u{202e}thgir\u{2066}",
+    "\u{5e9}\u{5dc}\u{5d5}\u{5dd}_\u{645}\u{631}\u{62d}\u{628}\u{627}",
+    "\u{95a2}\u{6570}",
+    "\u{1}\u{1b}[31mred",
+    "#open=finding:x:0x0:llsc-loop",
+    "with spaces & 'quotes'",
+    "javascript:alert(1)",
+];
+
+#[test]
+fn hostile_names_are_text_and_do_not_break_the_page() {
+    let dir = work_dir("check-page-hostile");
+    let mut source = String::from("\t.text\n");
+    let long = "n".repeat(1 << 20);
+    for name in HOSTILE.into_iter().chain([long.as_str()]) {
+        let body = "ldaxr w2, [x0]\n\tadd w2, w2, #1\n\tstlxr w3, w2, [x0]\n\tcbnz w3, 1b\n\tret";
+        let _ =
+            writeln!(source, "\t.globl \"{name}\"\n\t.type \"{name}\", %function\n\"{name}\":\n1:\t{body}");
+        let _ = writeln!(source, "\t.size \"{name}\", .-\"{name}\"");
+    }
+    compile(&dir, "<b>&.o", ("s", &source), "aarch64-linux-gnu-gcc", &["-c"]);
+    let page = look_at(&dir, &["<b>&.o"]);
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+}
