@@ -92,7 +92,7 @@ function makeFilters() {
   }
   const measures = Object.entries(MEASURES).filter(([key]) => key !== "weight" || hasWeights);
   fill("map-filters",
-    field("Search", "find", { type: "search", placeholder: "function, file, level" }),
+    field("Search", "find", { type: "search", placeholder: "function, file, feature" }),
     choice("Area", "by", measures.map(([key, [text]]) => [key, text]), usualMeasure),
     choice("Groups", "group", Object.entries(GROUPS).filter(([key]) => key !== "file" || files.length > 1).map(([key, [text]]) => [key, `by ${text}`]), usualGroup));
   for (const form of document.querySelectorAll("form")) form.addEventListener("submit", event => event.preventDefault());

@@ -51,7 +51,7 @@ function squarified(values, { x, y, width, height }) {
   return rectangles;
 }
 
-const isHit = (item, words) => !words || [item.name, item.near, item.file.path, item.level, item.place].some(text => text?.toLowerCase().includes(words));
+const isHit = (item, words) => !words || [item.name, item.near, item.file.path, item.level, item.place, ...item.uses.map(([feature]) => feature)].some(text => text?.toLowerCase().includes(words));
 
 /// What the map shows: the functions above the first level and those with findings, or one group of them.
 function mapped() {
