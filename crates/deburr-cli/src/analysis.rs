@@ -10,7 +10,8 @@ use crate::config::document::Config;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
 use crate::names::{CLAIM, cpu_for, features_for, machines_named, rule_named};
-use deburr_core::rule::{RULES, Rule};
+use crate::profile::Profiles;
+use deburr_core::rule::{RULES, Rule, WHEN_HOT};
 use deburr_core::{Error, Knowledge, Request, StatedClaim, wanted_debug_file};
 use deburr_cpu::Target;
 use std::collections::HashSet;
@@ -26,6 +27,10 @@ pub(crate) struct Analysis {
     pub(crate) claims: bool,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
+    /// Of rules that run where there is a profile, and otherwise do not.
+    when_hot: Vec<&'static str>,
+    /// What profiles saw of the files, where the user has some.
+    pub(crate) profiles: Option<Profiles>,
     /// Ids of those that the user names, who wants all that they find.
     pub(crate) named: Vec<&'static str>,
     /// Where separate debug files are looked for; `None`: nowhere.
@@ -45,6 +50,8 @@ pub(crate) struct Provenance<'a> {
     pub(crate) chosen: Option<&'a HashSet<&'a str>>,
     /// What it is held to, with `--baseline claim`.
     pub(crate) held: Option<&'a Held>,
+    /// Whether the user named the file, rather than a directory above it.
+    pub(crate) is_named: bool,
 }
 
 /// What is said of a panic.
@@ -80,7 +87,9 @@ impl Analysis {
                 machines(machines_named("--baseline", &options.baseline)?, &config.baseline)
             },
             claims,
+            when_hot: rules_when_hot(options, &config)?,
             rules: chosen_rules(options, &config)?,
+            profiles: None,
             debug_dirs: debug_dirs(debug_files),
             config,
         })
@@ -104,6 +113,13 @@ impl Analysis {
         let held = provenance.held.filter(|held| self.claims && Some(held.level.arch) == arch);
         let claim =
             held.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
+        let refused = |reason: String| Refusal { reason, fault: true };
+        let seen = |profiles: &Profiles| {
+            profiles.samples_of(bytes, Path::new(provenance.path), provenance.is_named).map_err(refused)
+        };
+        let samples = self.profiles.as_ref().map(seen).transpose()?.flatten();
+        let when_hot = samples.as_ref().map_or(&[][..], |_| &self.when_hot);
+        let rules: Vec<&str> = self.rules.iter().chain(when_hot).copied().collect();
         let request = Request {
             debug_file: debug_file.as_deref(),
             target: features_for(&self.target, arch),
@@ -111,12 +127,13 @@ impl Analysis {
             // There is none where files are held to claims.
             baseline: held.map(|held| held.level.features).or_else(|| features_for(&self.baseline, arch)),
             claim,
-            rules: Some(&self.rules),
+            rules: Some(&rules),
             named: &self.named,
             guards: &guards,
             foreign,
             chosen: provenance.chosen,
-            samples: None,
+            samples: samples.as_ref(),
+            when_hot,
             strict: self.config.strict,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
@@ -154,6 +171,18 @@ pub(crate) fn machines(mut given: Vec<Target>, configured: &[Target]) -> Vec<Tar
 
 fn ids(names: &[String]) -> Result<Vec<&'static str>, String> {
     names.iter().map(|name| rule_named(name)).collect()
+}
+
+/// The rules that run in addition where there is a profile, unless the user says which rules run.
+fn rules_when_hot(options: &AnalysisOptions, config: &Config) -> Result<Vec<&'static str>, String> {
+    if !options.select.is_empty() || !config.select.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (run, left_out) = (chosen_rules(options, config)?, ids(&options.ignore)?);
+    let is_off = |id: &str| {
+        left_out.contains(&id) || config.ignore.contains(&id) || config.severity.get(id) == Some(&None)
+    };
+    Ok(WHEN_HOT.into_iter().filter(|id| !run.contains(id) && !is_off(id)).collect())
 }
 
 /// The rules to run. `--select` says it alone; otherwise the configuration may select, and turn rules off.

@@ -12,6 +12,7 @@ mod identity;
 mod input;
 mod names;
 mod output;
+mod profile;
 mod render;
 mod system_error;
 

@@ -279,6 +279,7 @@ mod tests {
             in_loop: false,
             calls: 0,
             weight: None,
+            callers: Vec::new(),
             compiler: None,
             source: None,
             message: "".into(),

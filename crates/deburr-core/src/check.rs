@@ -9,7 +9,7 @@ use crate::guards::Guards;
 use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
-use crate::profile::Weighing;
+use crate::profile::{Share, Weighed, Weighing};
 use crate::report::{AcrossFinding, Claim, Report, build, groups, level, weigh};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
@@ -17,6 +17,9 @@ use deburr_cpu::{Arch, FeatureSet};
 
 /// What the analysis of run-time checks wants of the sweep.
 const QUERIES: Wants = Wants::classes(ClassSet::of(&[Class::FeatureQuery]));
+
+/// The share of a run from which a finding counts that is nothing where it is cold: 0.5 %.
+const HOT: Share = Share::parts_per_million(5000);
 
 /// Checks one ELF file.
 ///
@@ -83,7 +86,10 @@ pub(crate) fn examine<T>(
     findings.sort_by_key(|finding| (finding.at, finding.rule));
 
     let weighing = request.samples.map(|samples| Weighing::of(samples, &image, &program));
-    let weights = weighing.as_ref().map(|weighing| weighing.findings(&findings));
+    let mut weights = weighing.as_ref().map(|weighing| weighing.findings(&findings));
+    if let Some(weights) = weights.as_mut().filter(|_| !request.when_hot.is_empty()) {
+        keep_hot(&mut findings, weights, request.when_hot);
+    }
 
     let mut report = build::describe(&image, &program);
     report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
@@ -96,7 +102,7 @@ pub(crate) fn examine<T>(
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
     if let (Some(weighing), Some(weights)) = (weighing, weights) {
-        weigh::fill_in(&mut report, &weighing, &weights, (&image, &program));
+        weigh::fill_in(&mut report, &weighing, weights, (&image, &program));
     }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
     let has_shapes = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
@@ -104,6 +110,15 @@ pub(crate) fn examine<T>(
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report))
+}
+
+/// Drops findings of some rules that took next to nothing of a run.
+fn keep_hot(findings: &mut Vec<Finding>, weights: &mut Vec<Weighed>, rules: &[&str]) {
+    let is_kept = |(finding, weighed): &(Finding, Weighed)| {
+        !rules.contains(&finding.rule) || weighed.weight.share >= HOT
+    };
+    let kept = std::mem::take(findings).into_iter().zip(std::mem::take(weights)).filter(is_kept);
+    (*findings, *weights) = kept.unzip();
 }
 
 /// Leaves open what nothing in an archive's member leads to but a name that resolvers of other members choose.

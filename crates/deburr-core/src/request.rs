@@ -33,6 +33,8 @@ pub struct Request<'a> {
     pub chosen: Option<&'a HashSet<&'a str>>,
     /// What a profile saw of the file: it weighs findings, and changes none.
     pub samples: Option<&'a Samples>,
+    /// Ids of rules whose findings count only where they take a part of the run that can be felt; without samples, none do.
+    pub when_hot: &'a [&'a str],
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

@@ -22,6 +22,7 @@ use std::path::PathBuf;
   deburr check --format html=report.html build/    a page to look at, and to send
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --measured machine.json build/    what costs most on that machine first
+  deburr check --profile perf.data /usr/bin/postgres    what takes most of that run first
   deburr check --tried v2.json build/    what runs as a CPU of that level entered
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
@@ -58,6 +59,19 @@ pub(crate) struct Check {
     /// Make a warning of each note that says that something is not proven, and presume nothing
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
+
+    /// Weigh findings by where a program spends its time: perf.data, the text of perf script, pprof or callgrind's output (can be given more than once)
+    #[arg(long, value_name = "FILE", help_heading = "Profile")]
+    pub(crate) profile: Vec<PathBuf>,
+    /// The event of the profile that counts [default: the one that says where time goes, such as cycles or cpu-clock]
+    #[arg(long, value_name = "NAME", requires = "profile", help_heading = "Profile")]
+    pub(crate) profile_event: Option<String>,
+    /// Show only the N findings that take most, of each file, in text
+    #[arg(long, value_name = "N", requires = "profile", help_heading = "Profile")]
+    pub(crate) top: Option<usize>,
+    /// In text, show no findings one by one that take less of the run than this, in percent
+    #[arg(long, value_name = "PERCENT", requires = "profile", default_value_t = 0.1, value_parser = percent, help_heading = "Profile")]
+    pub(crate) min_share: f64,
 
     /// Order findings by what they cost on the machine of this record of `deburr bench --format json`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -98,4 +112,14 @@ pub(crate) struct Check {
     /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]
     #[arg(long, value_name = "DIR", requires = "closure", help_heading = "Input")]
     pub(crate) root: Option<PathBuf>,
+}
+
+/// A number from 0 to 100.
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "expected a number from 0 to 100".to_owned())?;
+    if (0.0..=100.0).contains(&number) {
+        Ok(number)
+    } else {
+        Err("expected a number from 0 to 100".to_owned())
+    }
 }

@@ -195,7 +195,8 @@ impl<'a> Crew<'a> {
             Origin::Member(held) => held,
             Origin::File(_) => own.as_deref(),
         };
-        let provenance = Provenance { path: &path, file, chosen, held };
+        let is_named = origin.is_named();
+        let provenance = Provenance { path: &path, file, chosen, held, is_named };
         let make = |bytes: &[u8], request: &Request<'_>| P::of(bytes, request, self.plan);
         match self.plan.analysis.run(bytes, provenance, foreign, make) {
             Ok(mut product) => {

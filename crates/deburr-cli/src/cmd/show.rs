@@ -49,7 +49,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = ListingPlace::parse(&options.place);
     let list = |object: &[u8], path: &str, file: Option<&Path>| {
-        let provenance = Provenance { path, file, chosen: None, held: None };
+        let provenance = Provenance { path, file, chosen: None, held: None, is_named: true };
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };

@@ -7,11 +7,12 @@ use super::file::File;
 use super::model::{Annotated, FunctionSize, Listing, View};
 use super::part::{Part, Region};
 use crate::Svma;
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Extent};
 use crate::check::examine;
 use crate::function::{Function, Program};
 use crate::image::{Error, Image, Kind, SourceLines};
 use crate::insn::{self, ClassSet};
+use crate::profile::Weighing;
 use crate::report::{PlacedFinding, Report, place_of};
 use crate::request::Request;
 use deburr_cpu::FeatureSet;
@@ -31,8 +32,11 @@ pub fn annotate(bytes: &[u8], request: &Request<'_>, bound: usize) -> Result<Ann
         let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
         let permitted = baseline.union(deburr_cpu::system_features(image.arch));
         let about = About::of(image, program, &report);
-        let (code, left_out) = about.listings(permitted, bound);
-        let sizes = about.sizes();
+        let (mut code, left_out) = about.listings(permitted, bound);
+        let mut sizes = about.sizes();
+        if let Some(samples) = request.samples {
+            weigh(&mut code, &mut sizes, &Weighing::of(samples, image, program));
+        }
         Annotated { report, code, left_out, sizes }
     })
 }
@@ -86,7 +90,9 @@ impl<'f> About<'f> {
     /// The functions with findings, the worst finding's first, until `bound` is reached; and how many were left out.
     fn listings(&self, permitted: FeatureSet, bound: usize) -> (Vec<Listing>, u64) {
         let worst_first = |finding: &&PlacedFinding| {
-            (Reverse(finding.severity), Reverse(finding.in_loop), Reverse(finding.calls), finding.svma)
+            let share = finding.weight.map(|weight| weight.share);
+            let (in_loop, calls) = (Reverse(finding.in_loop), Reverse(finding.calls));
+            (Reverse(share), Reverse(finding.severity), in_loop, calls, finding.svma)
         };
         let with_findings = self.functions.iter().filter(|(_, it)| !it.findings.is_empty());
         let mut ordered: Vec<_> = with_findings
@@ -142,9 +148,20 @@ impl<'f> About<'f> {
             let size = it.parts.iter().map(|part| part.extent(image).len()).sum();
             let (level, beyond) = deburr_cpu::smallest_level(image.arch, first.union(it.features));
             let level = deburr_cpu::describe(level, beyond).to_string();
-            FunctionSize { svma, section, size, level }
+            FunctionSize { svma, section, size, level, share: None }
         };
         self.functions.iter().map(size).collect()
+    }
+}
+
+/// Adds the shares of instructions and functions. Objects that are not linked do not run.
+fn weigh(code: &mut [Listing], sizes: &mut [FunctionSize], weighing: &Weighing<'_, '_, '_>) {
+    for line in code.iter_mut().flat_map(|listing| &mut listing.insns).filter(|line| line.section.is_none()) {
+        let length = line.bytes.len() as u64 / 2;
+        line.share = Some(weighing.of_extent(Extent::sized(Svma(line.svma.0), length)));
+    }
+    for function in sizes.iter_mut().filter(|function| function.section.is_none()) {
+        function.share = Some(weighing.of_function(Svma(function.svma.0)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a listing is: the values that [`listing`](super::listing()) and [`annotate`](super::annotate()) make.
 
 use crate::insn::text::Syntax;
+use crate::profile::Share;
 use crate::report::{Hex, PlacedFinding, Report, SourceLocation};
 use serde::Serialize;
 use std::sync::Arc;
@@ -113,6 +114,9 @@ pub struct Line {
     pub source: Option<SourceLocation>,
     /// The findings about it.
     pub findings: Vec<PlacedFinding>,
+    /// Its share of what a profile saw, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
 }
 
 /// A place that an instruction names.
@@ -183,4 +187,7 @@ pub struct FunctionSize {
     pub size: u64,
     /// The smallest level that covers what it uses, and the features beyond that.
     pub level: String,
+    /// Its share of what a profile saw, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<Share>,
 }

@@ -73,6 +73,7 @@ impl Part<'_> {
                 features: features.iter().map(deburr_cpu::Feature::name).collect(),
                 source: lines.and_then(|lines| lines.find(insn.svma)),
                 findings: findings.remove(&index).unwrap_or_default(),
+                share: None,
             });
             last = Some(index);
         }

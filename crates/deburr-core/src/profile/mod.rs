@@ -7,10 +7,11 @@
 //! Linear in the samples and in the calls of the file, times a logarithm.
 
 mod located;
+mod region;
 mod samples;
 mod weigh;
 mod weight;
 
 pub use samples::{CountedCall, SamplePlace, SampledEdge, Samples};
-pub(crate) use weigh::Weighing;
+pub(crate) use weigh::{Weighed, Weighing};
 pub use weight::{Share, WeighedBy, Weight};

@@ -7,6 +7,7 @@
 //! branches, or of counted calls.
 
 use super::located::{Arc, Located, into};
+use super::region;
 use super::samples::Samples;
 use super::weight::{Share, WeighedBy, Weight};
 use crate::address::{CodeOffset, Extent, Svma};
@@ -16,7 +17,7 @@ use crate::image::Image;
 use crate::insn;
 use crate::insn::sweep::Edge;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most bytes of an instruction.
 const LONGEST: u64 = 15;
@@ -27,6 +28,15 @@ pub(crate) struct Weighing<'s, 'i, 'a> {
     image: &'i Image<'a>,
     program: &'i Program,
     located: Located,
+    /// By whole function, its parts included.
+    by_function: BTreeMap<CodeOffset, u64>,
+}
+
+/// What a finding took.
+pub(crate) struct Weighed {
+    pub(crate) weight: Weight,
+    /// Where it is about a function that others call: the calls that it took most for, the heaviest first.
+    pub(crate) callers: Vec<(Svma, Weight)>,
 }
 
 /// What calls of one function took: by the address of the call.
@@ -41,7 +51,16 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
         image: &'i Image<'a>,
         program: &'i Program,
     ) -> Weighing<'s, 'i, 'a> {
-        Weighing { samples, image, program, located: Located::of(samples, image) }
+        let located = Located::of(samples, image);
+        let mut weighing = Weighing { samples, image, program, located, by_function: BTreeMap::new() };
+        for function in program.functions() {
+            let weight = weighing.weight_of(function);
+            if weight > 0 {
+                let sum = weighing.by_function.entry(program.whole(function).start).or_default();
+                *sum = sum.saturating_add(weight);
+            }
+        }
+        weighing
     }
 
     /// What is weighed by.
@@ -60,17 +79,23 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
 
     /// The share of each whole function that has samples, the heaviest first.
     pub(crate) fn functions(&self) -> Vec<(CodeOffset, Share)> {
-        let mut weights: BTreeMap<CodeOffset, u64> = BTreeMap::new();
-        for function in self.program.functions() {
-            let weight = self.weight_of(function);
-            if weight > 0 {
-                let sum = weights.entry(self.program.whole(function).start).or_default();
-                *sum = sum.saturating_add(weight);
-            }
-        }
-        let mut functions: Vec<(CodeOffset, u64)> = weights.into_iter().collect();
+        let mut functions: Vec<(CodeOffset, u64)> =
+            self.by_function.iter().map(|(start, weight)| (*start, *weight)).collect();
         functions.sort_by_key(|(start, weight)| (std::cmp::Reverse(*weight), *start));
         functions.into_iter().map(|(start, weight)| (start, self.share(weight))).collect()
+    }
+
+    /// The share of the instructions in a range.
+    pub(crate) fn of_extent(&self, extent: Extent) -> Share {
+        self.share(self.located.within(extent))
+    }
+
+    /// The share of the whole function that begins at an address, with its parts.
+    pub(crate) fn of_function(&self, start: Svma) -> Share {
+        let at = self.image.code_offset(start);
+        let whole = at.and_then(|at| self.program.function_at(at)).map(|it| self.program.whole(it).start);
+        let weight = whole.and_then(|whole| self.by_function.get(&whole)).copied().unwrap_or(0);
+        self.share(weight)
     }
 
     fn weight_of(&self, function: &Function) -> u64 {
@@ -79,33 +104,44 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
     }
 
     /// The weight of each of some findings.
-    pub(crate) fn findings(&self, findings: &[Finding]) -> Vec<Weight> {
+    pub(crate) fn findings(&self, findings: &[Finding]) -> Vec<Weighed> {
         let calls = self.calls_of(findings);
-        let helpers: BTreeMap<CodeOffset, Vec<Svma>> =
-            calls.iter().fold(BTreeMap::new(), |mut all, (from, to)| {
-                all.entry(*to).or_insert_with(Vec::new).push(*from);
-                all
-            });
+        let helper = |finding: &Finding| region::helper(finding, self.image, self.program);
+        let mut helpers: BTreeSet<CodeOffset> = calls.values().copied().collect();
+        helpers.extend(findings.iter().filter_map(helper));
         let sites = self.sites_of(&helpers);
         let given: BTreeMap<CodeOffset, GivenBack> = sites
             .iter()
             .filter_map(|(helper, sites)| Some((*helper, self.give_back(*helper, sites)?)))
             .collect();
-        let weight = |finding: &Finding| {
-            let own = self.located.within(self.region(finding.extent));
-            let given = calls.get(&finding.at).and_then(|helper| given.get(helper));
-            let by = given.map_or(WeighedBy::Code, |given| given.by);
-            let given = given.and_then(|given| given.weights.get(&finding.at)).copied().unwrap_or(0);
-            Weight { share: self.share(own.saturating_add(given)), by }
+        let weighed = |finding: &Finding| {
+            let ranges = region::region(finding, self.image, self.program, self.samples.skids);
+            let own = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(self.located.within(*range)));
+            let back = calls.get(&finding.at).and_then(|helper| given.get(helper));
+            let part = back.and_then(|back| back.weights.get(&finding.at)).copied().unwrap_or(0);
+            let of_helper = helper(finding);
+            let whole = of_helper.map_or(0, |start| self.located.of_function(self.image.svma(start)));
+            let by = back.map_or(WeighedBy::Code, |back| back.by);
+            let share = self.share(own.saturating_add(part).saturating_add(whole));
+            let callers = of_helper.and_then(|start| given.get(&start)).map(|back| self.heaviest(back));
+            Weighed { weight: Weight { share, by }, callers: callers.unwrap_or_default() }
         };
-        findings.iter().map(weight).collect()
+        findings.iter().map(weighed).collect()
     }
 
-    /// The code of a finding, and the instruction after it where samples skid.
-    fn region(&self, extent: Extent) -> Extent {
-        let next = self.image.bytes_at(extent.end).filter(|_| self.samples.skids);
-        let next = next.and_then(|bytes| insn::decode(self.image.arch, bytes, extent.end));
-        Extent { end: next.map_or(extent.end, |insn| insn.next()), ..extent }
+    /// The calls that take most.
+    fn heaviest(&self, given: &GivenBack) -> Vec<(Svma, Weight)> {
+        /// Maximum of calls that are listed.
+        const LISTED: usize = 10;
+        let mut all: Vec<(Svma, u64)> = given
+            .weights
+            .iter()
+            .filter(|(_, weight)| **weight > 0)
+            .map(|(at, weight)| (*at, *weight))
+            .collect();
+        all.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
+        all.truncate(LISTED);
+        all.into_iter().map(|(at, weight)| (at, Weight { share: self.share(weight), by: given.by })).collect()
     }
 
     /// Of the findings that are a call or a jump to a function, and no more code than that: which function.
@@ -124,9 +160,9 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
     }
 
     /// All calls of, and jumps to, some functions: those that are no findings have their part, too.
-    fn sites_of<T>(&self, helpers: &BTreeMap<CodeOffset, T>) -> BTreeMap<CodeOffset, Vec<Edge>> {
+    fn sites_of(&self, helpers: &BTreeSet<CodeOffset>) -> BTreeMap<CodeOffset, Vec<Edge>> {
         let mut sites: BTreeMap<CodeOffset, Vec<Edge>> =
-            helpers.keys().map(|&helper| (helper, Vec::new())).collect();
+            helpers.iter().map(|&helper| (helper, Vec::new())).collect();
         if !sites.is_empty() {
             for edge in self.program.calls().chain(self.program.jumps()) {
                 if let Some(sites) = sites.get_mut(&edge.to) {

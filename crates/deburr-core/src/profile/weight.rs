@@ -19,9 +19,20 @@ impl Share {
         Share(u32::try_from(parts).unwrap_or(WHOLE).min(WHOLE))
     }
 
+    /// So many parts of a million; one at most.
+    pub const fn parts_per_million(parts: u32) -> Share {
+        Share(if parts < WHOLE { parts } else { WHOLE })
+    }
+
     /// From 0 to 1.
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE)
+    }
+
+    /// Both together; one at most.
+    #[must_use]
+    pub const fn plus(self, other: Share) -> Share {
+        Share::parts_per_million(self.0.saturating_add(other.0))
     }
 
     /// From 0 to 100.

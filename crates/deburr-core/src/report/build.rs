@@ -201,6 +201,7 @@ fn placed(
         in_loop: false,
         calls: 0,
         weight: None,
+        callers: Vec::new(),
         compiler: None,
         source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
         message: finding.message,

@@ -13,9 +13,10 @@ pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use crate::profile::{Share, WeighedBy, Weight};
 pub use model::{
-    AcrossFinding, Advice, Atomics, Build, Claim, Cost, Coverage, Guard, GuardUse, Hex, HotFunction,
-    IsaFunction, IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames, Presumption,
-    Profiled, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried, TriedRuns,
+    AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
+    HotFunction, IsaFunction, IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames,
+    Presumption, Profiled, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried,
+    TriedRuns,
 };
 pub use names::FunctionNames;
 pub(crate) use names::{name_at, near, place_of};

@@ -342,6 +342,9 @@ pub struct PlacedFinding {
     /// How much of a run it took, where there was a profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Weight>,
+    /// Where it is about a function that others call, and there was a profile: the calls that took most, the heaviest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<CallerWeight>,
     /// What made the function, where the file has several compilers and tells which (`DW_AT_producer`, Go's function table).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Maker>,
@@ -373,6 +376,7 @@ impl PlacedFinding {
             in_loop: false,
             calls: 0,
             weight: None,
+            callers: Vec::new(),
             compiler: None,
             source: None,
             message: message.into(),
@@ -457,6 +461,7 @@ impl From<&AcrossFinding> for PlacedFinding {
             in_loop: false,
             calls: 0,
             weight: None,
+            callers: Vec::new(),
             compiler: None,
             source: None,
             message: finding.message.clone(),
@@ -617,6 +622,18 @@ impl Cost {
     pub fn most(&self) -> Option<i64> {
         self.by_threads.iter().map(|cost| cost.picoseconds).max()
     }
+}
+
+/// A call of a function that a finding is about, and what the function took when it was called from there.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct CallerWeight {
+    /// The calling function's name, demangled; `None` where the file has none for it.
+    pub function: Option<Arc<str>>,
+    /// The address of the call.
+    pub svma: Hex,
+    /// How much.
+    pub weight: Weight,
 }
 
 /// What a profile saw of a file.

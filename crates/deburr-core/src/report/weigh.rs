@@ -1,13 +1,13 @@
 //! Report stage: weights → the report's findings in their order, and its hot functions.
 
-use super::model::{HotFunction, Profiled, Report};
+use super::model::{CallerWeight, HotFunction, Profiled, Report};
 use super::names::{name_at, place_of};
-use crate::address::CodeOffset;
+use crate::address::Svma;
 use crate::function::Program;
 use crate::image::Image;
-use crate::profile::{Share, Weighing, Weight};
-use rustc_hash::FxHashMap;
+use crate::profile::{Weighed, Weighing, Weight};
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Maximum of hot functions that are listed.
 const LISTED: usize = 100;
@@ -16,19 +16,23 @@ const LISTED: usize = 100;
 pub(crate) fn fill_in(
     report: &mut Report,
     weighing: &Weighing<'_, '_, '_>,
-    weights: &[Weight],
+    weights: Vec<Weighed>,
     (image, program): (&Image<'_>, &Program),
 ) {
-    for (finding, weight) in report.findings.iter_mut().zip(weights) {
-        finding.weight = Some(*weight);
+    for (finding, weighed) in report.findings.iter_mut().zip(weights) {
+        let caller = |(at, weight): (Svma, Weight)| CallerWeight {
+            function: name_at(image, program, at).map(Arc::from),
+            svma: place_of(image, at).1,
+            weight,
+        };
+        finding.weight = Some(weighed.weight);
+        finding.callers = weighed.callers.into_iter().map(caller).collect();
     }
     // Where weights are equal, by address as before.
     report.findings.sort_by_key(|finding| finding.weight.map(|weight| Reverse(weight.share)));
     let functions = weighing.functions();
-    let by_address: FxHashMap<u64, Share> =
-        functions.iter().map(|(start, share)| (shown(image, *start), *share)).collect();
-    for function in &mut report.isa_functions {
-        function.share = Some(by_address.get(&function.svma.0).copied().unwrap_or_default());
+    for function in report.isa_functions.iter_mut().filter(|function| function.section.is_none()) {
+        function.share = Some(weighing.of_function(Svma(function.svma.0)));
     }
     let (share, lost) = weighing.placed();
     let hot = functions.iter().take(LISTED).map(|(start, share)| HotFunction {
@@ -45,8 +49,4 @@ pub(crate) fn fill_in(
         lost,
         functions: hot.collect(),
     });
-}
-
-fn shown(image: &Image<'_>, start: CodeOffset) -> u64 {
-    place_of(image, image.svma(start)).1.0
 }

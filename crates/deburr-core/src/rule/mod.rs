@@ -56,6 +56,10 @@ pub const RULES: &[Rule] = &[
     yield_in_spin_loop::RULE,
 ];
 
+/// Rules that guess what a loop costs, or that find much where little is to gain: with a profile they run by themselves, and
+/// only what is hot counts.
+pub const WHEN_HOT: [&str; 3] = [narrow_vectors::RULE.id, scalar_hot_loop::RULE.id, straddling_loop::RULE.id];
+
 /// What rules do in addition at the end of a run, when all files are known.
 pub const ACROSS: &[Across] = &[claim_unused::ACROSS, scalar_twin::ACROSS];
 

@@ -17,13 +17,15 @@ use crate::cmd::failure::Failure;
 use crate::config::allow::Remarks;
 use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
+use crate::profile::Profiles;
 use crate::render::check::html::room::insns_of_file;
-use crate::render::check::html::weights::Unweighed;
+use crate::render::check::html::weights::Weighed;
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::Totals;
 use costs::Costs;
 use deburr_core::Report;
+use deburr_core::profile::Share;
 use deburr_core::rule::FileFacts;
 use rulings::Rulings;
 use sink::{Outlet, Sinks};
@@ -44,6 +46,10 @@ pub(super) fn run(
     let of_files = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
     let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
     plan.analysis.config.strict |= options.strict;
+    if !options.profile.is_empty() {
+        let profiles = Profiles::read(&options.profile, options.profile_event.as_deref());
+        plan.analysis.profiles = Some(profiles.map_err(Failure::Message)?);
+    }
     let config = &plan.analysis.config;
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
@@ -91,7 +97,7 @@ pub(super) fn run(
                         }
                         run.totals.add(&report, bytes);
                         let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
-                        let weights = &Unweighed;
+                        let weights = &Weighed::of(&report, &listings, &sizes);
                         sinks.file(Checked { report: &report, allowed: &allowed, code, weights })?;
                     }
                     Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
@@ -121,7 +127,9 @@ pub(super) fn run(
     let Rulings { uses, ledger, additions, .. } = rulings;
     let stale_guards = uses.stale(&config.guards);
     let remarks = ledger.remarks(|rule| plan.analysis.rules.contains(&rule));
+    let elsewhere = plan.analysis.profiles.as_ref().map(Profiles::elsewhere);
     sinks.end(Finished {
+        profile: elsewhere.as_ref(),
         totals: &totals,
         skipped: &skipped,
         across: &across,
@@ -129,6 +137,9 @@ pub(super) fn run(
         remarks: &remarks,
     })?;
     warn(complaints, &stale_guards, &remarks);
+    if let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.checked == Share::default()) {
+        let _ = writeln!(complaints, "deburr: warning: {}", elsewhere.nowhere());
+    }
     if let (Some(additions), Some(given)) = (additions, &options.add_allowances) {
         let added = additions.write(given.as_deref(), config.path.as_deref()).map_err(Failure::Message)?;
         let _ = writeln!(complaints, "deburr: {added}");

@@ -23,6 +23,7 @@ use crate::render::check::text::detail::Detail;
 use crate::render::check::text::few::Few;
 use crate::render::check::variant::Variant;
 use crate::render::style::Palette;
+use deburr_core::profile::Share;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -176,6 +177,8 @@ impl<'o> Sinks<'o> {
                         palette,
                         width: if is_terminal { width_of_terminal() } else { Some(LONGEST_LINE) },
                         limit: options.limit,
+                        top: options.top,
+                        min_share: Share::parts_per_million((options.min_share * 1e4).round() as u32),
                         clean_files: options.verbose || (!options.quiet && few == Some(false)),
                         verbose: options.verbose,
                         statistics: options.statistics,

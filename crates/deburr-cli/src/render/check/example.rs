@@ -2,7 +2,7 @@
 //!
 //! In: a renderer. Out: what it makes of the example, as text.
 
-use super::html::weights::Unweighed;
+use super::html::weights::Weighed;
 use super::renderer::{Checked, CodeOfFile, Finished, Renderer};
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remark, Remarks};
@@ -62,7 +62,15 @@ pub(crate) fn rendered_with(
         totals.add(&report, 4096);
         let code = CodeOfFile::default();
         renderer
-            .file(&mut out, Checked { report: &report, allowed: &allowed, code, weights: &Unweighed })
+            .file(
+                &mut out,
+                Checked {
+                    report: &report,
+                    allowed: &allowed,
+                    code,
+                    weights: &Weighed::of(&report, &[], &[]),
+                },
+            )
             .unwrap();
     }
     let reason = "32-bit Arm ELF: not supported".to_owned();
@@ -79,8 +87,14 @@ pub(crate) fn rendered_with(
         subject: String::new(),
     };
     let remarks = Remarks { stale: vec![remark("it is old")], exceeded: vec![remark("there are more")] };
-    let run =
-        Finished { totals: &totals, skipped: &skipped, across, stale_guards: &stale, remarks: &remarks };
+    let run = Finished {
+        totals: &totals,
+        skipped: &skipped,
+        across,
+        stale_guards: &stale,
+        remarks: &remarks,
+        profile: None,
+    };
     renderer.end(&mut out, run).unwrap();
     String::from_utf8(out).unwrap()
 }

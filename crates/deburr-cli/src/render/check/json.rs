@@ -50,6 +50,10 @@ impl Renderer for Json {
         self.value(out, &run.remarks.stale, "\n  ")?;
         write!(out, ",{line}\"exceeded_allowances\":{colon}")?;
         self.value(out, &run.remarks.exceeded, "\n  ")?;
+        if let Some(profile) = run.profile {
+            write!(out, ",{line}\"profile\":{colon}")?;
+            self.value(out, profile, "\n  ")?;
+        }
         write!(out, ",{line}\"statistics\":{colon}")?;
         self.value(out, run.totals, "\n  ")?;
         writeln!(out, "{}}}", if self.pretty { "\n" } else { "" })

@@ -5,6 +5,7 @@ use super::totals::Totals;
 use crate::config::allow::{Allowed, Remarks};
 use crate::config::guard::StaleGuard;
 use crate::input::walk::Skipped;
+use crate::profile::Elsewhere;
 use deburr_core::Report;
 use deburr_core::listing::{FunctionSize, Listing};
 use deburr_core::report::AcrossFinding;
@@ -44,6 +45,8 @@ pub(crate) struct Finished<'r> {
     pub(crate) across: &'r [AcrossFinding],
     pub(crate) stale_guards: &'r [StaleGuard],
     pub(crate) remarks: &'r Remarks,
+    /// What the profiles saw, where the user has some.
+    pub(crate) profile: Option<&'r Elsewhere>,
 }
 
 /// A format: what is written at the beginning, for each file, and at the end.

@@ -65,6 +65,8 @@ impl Renderer for Sarif {
         let open = file.report.findings.iter().map(|finding| (finding, None));
         let allowed = file.allowed.iter().map(|allowed| (&allowed.finding, Some(&allowed.reason)));
         let mut groups: Vec<(&PlacedFinding, Option<&_>, String, u64)> = Vec::new();
+        // By group: what its findings took of a run.
+        let mut shares: Vec<Option<f64>> = Vec::new();
         let mut places: HashMap<(&str, Option<&str>, bool), usize> = HashMap::new();
         for (finding, reason) in open.chain(allowed) {
             let fingerprint = fingerprints.next(finding);
@@ -73,6 +75,9 @@ impl Renderer for Sarif {
             match place.and_then(|place| groups.get_mut(place)) {
                 Some(group) => {
                     group.3 += 1;
+                    if let Some(Some(sum)) = place.and_then(|place| shares.get_mut(place)) {
+                        *sum += percent(finding);
+                    }
                     if finding.severity > group.0.severity {
                         (group.0, group.2) = (finding, fingerprint);
                     }
@@ -80,11 +85,16 @@ impl Renderer for Sarif {
                 None => {
                     places.insert((&finding.rule, name, reason.is_some()), groups.len());
                     groups.push((finding, reason, fingerprint, 1));
+                    shares.push(finding.weight.map(|_| percent(finding)));
                 }
             }
         }
-        for (finding, reason, fingerprint, count) in groups {
+        for ((finding, reason, fingerprint, count), share) in groups.into_iter().zip(shares) {
             let mut result = self.result(path, finding);
+            if let Some(share) = share {
+                // From 0 to 100 (SARIF 2.1.0, 3.27.25).
+                result["rank"] = json!((share.min(100.0) * 1e4).round() / 1e4);
+            }
             result["partialFingerprints"] = json!({"deburr/v1": fingerprint});
             result["properties"]["findings"] = json!(count);
             if let Some(reason) = reason {
@@ -189,6 +199,11 @@ impl Sarif {
             "properties": {"evidence": finding.evidence},
         })
     }
+}
+
+/// How much of a run a finding took.
+fn percent(finding: &PlacedFinding) -> f64 {
+    finding.weight.map_or(0.0, |weight| weight.share.percent())
 }
 
 /// Where a finding is in the binary. In relocatable objects the address counts from the section's start.

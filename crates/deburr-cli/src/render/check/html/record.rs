@@ -7,8 +7,8 @@
 //! - `findings`, `functions` (above the first level), `others` (of the first level, with findings): rows whose columns `rows`
 //!   names, so that a table of ten thousand is compact;
 //! - `evidence`: the facts that findings rest on;
-//! - `profile`, where one was read: `{"what": …, "weight": [share, samples]}`. A finding, a function and an instruction may then
-//!   have a `weight`, too: its share of all samples from 0 to 1, and its number of samples.
+//! - `profile`, where one was read: `{"what": …, "weight": share}`. A finding, a function and an instruction may then have a `weight`, too:
+//!   its share of all that the profile saw, from 0 to 1. `by` says of a finding where that comes from, if not from its code alone.
 //!
 //! Its code is in a `<script class="code" data-file="N">` of its own, which the page reads when it is looked at. `code` names the
 //! columns. The record of the run (`id="run"`) has the columns, the sums, the rules that found something, and what was left out.
@@ -102,7 +102,8 @@ fn worst(findings: &[PlacedFinding], count: usize) -> Vec<&PlacedFinding> {
     let mut chosen: Vec<(usize, &PlacedFinding)> = findings.iter().enumerate().collect();
     if count < findings.len() {
         chosen.sort_by_key(|(at, finding)| {
-            (Reverse(finding.severity), Reverse(finding.in_loop), Reverse(finding.calls), *at)
+            let share = finding.weight.map(|weight| weight.share);
+            (Reverse(share), Reverse(finding.severity), Reverse(finding.in_loop), Reverse(finding.calls), *at)
         });
         chosen.truncate(count);
         chosen.sort_unstable_by_key(|(at, _)| *at);

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The columns of a finding. `evidence` is a number in the file's `evidence`.
-pub(super) const FINDING: [&str; 15] = [
+pub(super) const FINDING: [&str; 16] = [
     "rule", "severity", "name", "near", "at", "in", "extent", "loop", "calls", "message", "evidence",
-    "source", "line", "compiler", "weight",
+    "source", "line", "compiler", "weight", "by",
 ];
 
 /// The columns of a function above the first level. `uses` alternates features and numbers of instructions; a step of `path`
@@ -42,9 +42,9 @@ pub(super) const FUNCTION: [&str; 16] = [
 /// The columns of a function of the first level that findings are in.
 pub(super) const OTHER: [&str; 6] = ["name", "near", "at", "in", "size", "weight"];
 
-/// Share and number of samples.
+/// A share from 0 to 1.
 pub(super) fn weight(weight: Option<Weight>) -> Value {
-    weight.map_or(Value::Null, |(share, samples)| json!([share, samples]))
+    weight.map_or(Value::Null, Value::from)
 }
 
 /// Findings, and their evidence, each once.
@@ -79,7 +79,8 @@ pub(super) fn findings(
             texts.optional(source.map(|source| source.file.as_str())),
             source.map_or(Value::Null, |source| source.line.into()),
             compiler.map_or(Value::Null, shown_value),
-            weight(weights.finding(finding)),
+            weight(weights.finding(finding).map(|(share, _)| share)),
+            weights.finding(finding).and_then(|(_, by)| by).map_or(Value::Null, |by| texts.number(by)),
         ]));
     }
     (Value::Array(rows), Value::Array(evidence))

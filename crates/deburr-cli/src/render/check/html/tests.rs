@@ -1,7 +1,7 @@
 //! The page's data compared with the report it is made of, and what must hold whatever the report says.
 
 use super::renderer::Html;
-use super::weights::{Unweighed, WeighedPlace, Weight, Weights};
+use super::weights::{Weighed, WeighedPlace, Weight, Weights};
 use crate::config::allow::Remarks;
 use crate::render::check::example::{example, example_across, example_with, rendered, rendered_with};
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished, Renderer};
@@ -189,19 +189,19 @@ fn twenty_five_thousand_findings_have_room_and_what_has_none_is_counted() {
 #[derive(Debug)]
 struct Constructed;
 
-const WEIGHT: Weight = (0.125, 125);
+const WEIGHT: Weight = 0.125;
 
 impl Weights for Constructed {
-    fn profile(&self) -> Option<(&str, Weight)> {
-        Some(("cycles", (1.0, 1000)))
+    fn profile(&self) -> Option<(String, Weight)> {
+        Some(("cycles".to_owned(), 1.0))
     }
 
     fn function(&self, _: WeighedPlace<'_>) -> Option<Weight> {
         Some(WEIGHT)
     }
 
-    fn finding(&self, finding: &PlacedFinding) -> Option<Weight> {
-        (finding.rule == "llsc-loop").then_some(WEIGHT)
+    fn finding(&self, finding: &PlacedFinding) -> Option<(Weight, Option<&'static str>)> {
+        (finding.rule == "llsc-loop").then_some((WEIGHT, Some("by hand")))
     }
 
     fn instruction(&self, (section, svma): WeighedPlace<'_>) -> Option<Weight> {
@@ -219,14 +219,17 @@ fn page_of_object(weights: &dyn Weights) -> (String, Report) {
     html.begin(&mut out).unwrap();
     html.file(&mut out, Checked { report: &annotated.report, allowed: &[], code, weights }).unwrap();
     let remarks = &Remarks { stale: Vec::new(), exceeded: Vec::new() };
-    html.end(&mut out, Finished { totals: &totals, skipped: &[], across: &[], stale_guards: &[], remarks })
-        .unwrap();
+    html.end(
+        &mut out,
+        Finished { totals: &totals, skipped: &[], across: &[], stale_guards: &[], remarks, profile: None },
+    )
+    .unwrap();
     (String::from_utf8(out).unwrap(), annotated.report)
 }
 
 #[test]
 fn code_of_findings_is_there_with_all_its_addresses() {
-    let (page, report) = page_of_object(&Unweighed);
+    let (page, report) = page_of_object(&Weighed::of(&example(), &[], &[]));
     let code = json_in(&page, "class=\"code\"").remove(0);
     let mut places = Vec::new();
     for listing in code.as_array().unwrap() {
@@ -243,15 +246,15 @@ fn code_of_findings_is_there_with_all_its_addresses() {
     }
     assert!(report.findings.iter().all(|finding| places.contains(&finding.svma.0)), "{places:?}");
     assert!(code.to_string().contains("xr\t") || code.to_string().contains("xr "), "{code}");
-    assert!(!page.contains("\"weight\":["));
+    assert!(!page.contains("\"profile\":"));
 }
 
 #[test]
 fn weights_are_where_a_profile_says() {
     let (page, _) = page_of_object(&Constructed);
     let file = files(&page).remove(0);
-    assert_eq!(file["profile"], json!({"what": "cycles", "weight": [1.0, 1000]}));
-    let weight = json!([0.125, 125]);
+    assert_eq!(file["profile"], json!({"what": "cycles", "weight": 1.0}));
+    let weight = json!(0.125);
     assert_eq!(row(&page, "finding", &file["findings"][0], &file["texts"], &[])["weight"], weight);
     assert_eq!(row(&page, "other", &file["others"][0], &file["texts"], &[])["weight"], weight);
     let code = json_in(&page, "class=\"code\"").remove(0);

@@ -1,6 +1,7 @@
 //! How much of a report the text for people shows, and how wide it is.
 
 use crate::render::style::Palette;
+use deburr_core::profile::Share;
 
 /// What to show.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,10 @@ pub(crate) struct Detail {
     pub(crate) limit: Option<usize>,
     /// Whether files without findings have lines of their own.
     pub(crate) clean_files: bool,
+    /// With a profile, the most findings of a file, the heaviest; `None`: all.
+    pub(crate) top: Option<usize>,
+    /// With a profile, findings that took less are not shown one by one.
+    pub(crate) min_share: Share,
     pub(crate) verbose: bool,
     pub(crate) statistics: bool,
     pub(crate) show_skipped: bool,

@@ -5,10 +5,12 @@
 
 use super::detail::Detail;
 use super::functions;
+use super::profile::{self, own_share, share_of, threshold};
 use crate::render::check::location::function_of;
 use crate::render::line::{fit, fit_end, wrapped};
 use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
+use deburr_core::profile::Share;
 use deburr_core::report::{Advice, Atomics, PlacedFinding, Root, ThreadCost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -37,6 +39,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     if let Some(atomics) = report.atomics.as_ref().filter(|atomics| **atomics != Atomics::default()) {
         writeln!(out, "  atomics: {}", atomics_line(atomics))?;
     }
+    profile::write(out, report, detail)?;
     functions::write(out, report, detail)?;
     if detail.verbose {
         facts(out, report, detail)?;
@@ -46,7 +49,10 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     }
     for group in groups(report) {
         let cost = group.first().map_or_else(String::new, |first| cost(report, &first.rule));
-        rule_group(out, report, &group, &cost, detail)?;
+        match report.profile {
+            Some(_) => weighed_group(out, report, &group, &cost, detail)?,
+            None => rule_group(out, report, &group, &cost, detail)?,
+        }
     }
     advice(out, report, detail)?;
     if report.allowed > 0 {
@@ -73,6 +79,9 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
             (compiler, "") => format!("To remove {findings} with {compiler}"),
             (compiler, flags) => format!("To remove {findings} with {compiler}: {flags}"),
         };
+        if let Some(share) = share_removed(report, advice) {
+            line = line.replacen(&findings, &format!("{findings}, {share} of the run,"), 1);
+        }
         if let Some(oldest) = &advice.oldest {
             let shown = advice.breaks.get(..BROKEN_SHOWN).unwrap_or(&advice.breaks).join(", ");
             let more = if advice.breaks.len() > BROKEN_SHOWN { ", …" } else { "" };
@@ -81,6 +90,14 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
         writeln!(out, "  {}", fit(&line, detail.width.map(|width| width.saturating_sub(2))))?;
     }
     Ok(())
+}
+
+/// What the findings that some flags remove took of a run; `None` without a profile, or where the flags remove only some of
+/// those of a rule.
+fn share_removed(report: &Report, advice: &Advice) -> Option<Share> {
+    let removed = || report.findings.iter().filter(|finding| advice.removes.contains_key(&*finding.rule));
+    let share = share_of(removed())?;
+    (removed().count() as u64 == advice.findings && share > Share::default()).then_some(share)
 }
 
 /// What a finding of a rule costs, where that was requested.
@@ -110,6 +127,7 @@ fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     for group in &mut groups {
         group.sort_by_key(|finding| {
             std::cmp::Reverse((
+                own_share(finding),
                 finding.severity,
                 finding.in_loop,
                 finding.calls,
@@ -121,7 +139,8 @@ fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
     groups.sort_by_key(|group| {
         let first = group.first();
         let cost = first.and_then(|first| cost(&first.rule));
-        std::cmp::Reverse((cost, first.map(|first| first.severity), group.len()))
+        let share = share_of(group.iter().copied());
+        std::cmp::Reverse((share, cost, first.map(|first| first.severity), group.len()))
     });
     groups
 }
@@ -138,6 +157,50 @@ fn removal(report: &Report, rule: &str) -> String {
         "" => format!("; {} removes {count}", advice.compiler),
         flags => format!("; {flags} ({}) removes {count}", advice.compiler),
     }
+}
+
+/// The findings of one rule where there is a profile: those that took much of the run, the heaviest first, and the rest in a
+/// line.
+fn weighed_group(
+    out: &mut dyn Write,
+    report: &Report,
+    group: &[&PlacedFinding],
+    cost: &str,
+    detail: &Detail,
+) -> io::Result<()> {
+    let Some(first) = group.first() else { return Ok(()) };
+    let palette = detail.palette;
+    let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(first.severity);
+    let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
+    let least = threshold(report, detail);
+    // The heaviest come first.
+    let (hot, cold) = group.split_at(group.partition_point(|finding| own_share(finding) >= least));
+    let share = share_of(group.iter().copied()).unwrap_or_default();
+    let findings = counted(group.len() as u64, "finding");
+    let removal = removal(report, &first.rule);
+    let text = match (hot.len(), cold.len()) {
+        (0, _) => format!(" {share} of the run in {findings}, none of them hot"),
+        (_, 0) => format!(" {share} of the run in {findings}{cost}{removal}"),
+        (hot, _) => {
+            format!(" {share} of the run in {findings}, {} of them hot{cost}{removal}", grouped(hot as u64))
+        }
+    };
+    let used = 2 + severity.name().len() + first.rule.len() + 2;
+    writeln!(out, "  {head}{}", fit(&text, detail.width.map(|width| width.saturating_sub(used))))?;
+    // With `--top` the user has said how many.
+    let most = detail.limit.or(detail.top.map(|_| 0)).unwrap_or(if detail.verbose { 0 } else { WORST });
+    let shown = if most == 0 { hot.len() } else { most.min(hot.len()) };
+    for finding in hot.iter().take(shown) {
+        place(out, finding, 1, Some(own_share(finding)), 0, detail)?;
+        profile::callers(out, finding, detail)?;
+    }
+    let rest = group.get(shown..).unwrap_or_default();
+    if !rest.is_empty() && !hot.is_empty() {
+        let share = share_of(rest.iter().copied()).unwrap_or_default();
+        let more = format!("… and {} more, {share} in all", grouped(rest.len() as u64));
+        writeln!(out, "    {}", palette.dim(&more))?;
+    }
+    Ok(())
 }
 
 fn rule_group(
@@ -175,32 +238,49 @@ fn rule_group(
     writeln!(out, "  {head}{}", fit(&text, detail.width.map(|width| width.saturating_sub(used))))?;
     let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
     for (finding, count) in shown {
-        let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
-        let place = format!("{section}{:<width$}", finding.svma);
-        let indent = 4 + place.chars().count() + 2;
-        let room = detail.width.map(|width| width.saturating_sub(indent));
-        let function = fit(&function_of(finding), room);
-        let place_in_source = match &finding.source {
-            Some(source) => format!(" at {}:{}", source.file, source.line),
-            None => String::new(),
-        };
-        let rest = room.map(|room| room.saturating_sub(function.chars().count()));
-        let source = fit_end(&place_in_source, rest);
-        let times = if *count > 1 { format!(" ×{}", grouped(*count as u64)) } else { String::new() };
-        writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
-        let mut lines =
-            wrapped(&finding.message, room.map(|room| room.saturating_sub(times.chars().count())));
-        let last = lines.pop().unwrap_or_default();
-        for line in lines {
-            writeln!(out, "{:indent$}{line}", "")?;
-        }
-        writeln!(out, "{:indent$}{last}{}", "", palette.bold(&times))?;
+        place(out, finding, *count, None, width, detail)?;
     }
     let covered: usize = shown.iter().map(|(_, count)| count).sum();
     if covered < group.len() {
         let more = format!("… and {} more (--verbose shows all)", grouped((group.len() - covered) as u64));
         writeln!(out, "    {}", palette.dim(&more))?;
     }
+    Ok(())
+}
+
+/// One place: where it is, what it took, and what is found there. `width`: of the addresses; `count`: how often the same is
+/// found in the function.
+fn place(
+    out: &mut dyn Write,
+    finding: &PlacedFinding,
+    count: usize,
+    share: Option<Share>,
+    width: usize,
+    detail: &Detail,
+) -> io::Result<()> {
+    let palette = detail.palette;
+    let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+    let mut place = format!("{section}{:<width$}", finding.svma);
+    if let Some(share) = share {
+        place = format!("{:>8}  {place}", share.to_string());
+    }
+    let indent = 4 + place.chars().count() + 2;
+    let room = detail.width.map(|width| width.saturating_sub(indent));
+    let function = fit(&function_of(finding), room);
+    let place_in_source = match &finding.source {
+        Some(source) => format!(" at {}:{}", source.file, source.line),
+        None => String::new(),
+    };
+    let rest = room.map(|room| room.saturating_sub(function.chars().count()));
+    let source = fit_end(&place_in_source, rest);
+    let times = if count > 1 { format!(" ×{}", grouped(count as u64)) } else { String::new() };
+    writeln!(out, "    {}  {}{}", palette.dim(&place), palette.bold(&function), palette.dim(&source))?;
+    let mut lines = wrapped(&finding.message, room.map(|room| room.saturating_sub(times.chars().count())));
+    let last = lines.pop().unwrap_or_default();
+    for line in lines {
+        writeln!(out, "{:indent$}{line}", "")?;
+    }
+    writeln!(out, "{:indent$}{last}{}", "", palette.bold(&times))?;
     Ok(())
 }
 

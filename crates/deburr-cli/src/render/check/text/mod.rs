@@ -7,6 +7,7 @@ pub(crate) mod detail;
 pub(crate) mod few;
 mod file;
 mod functions;
+pub(crate) mod profile;
 mod summary;
 
 use super::renderer::{Checked, Finished, Renderer};
@@ -34,7 +35,11 @@ impl Renderer for Text {
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         self.few.end(out, &self.detail)?;
         across(out, run.across, &self.detail)?;
-        if self.summary { summary::write(out, run.totals, run.skipped, &self.detail) } else { Ok(()) }
+        if self.summary {
+            summary::write(out, run.totals, run.skipped, &self.detail)?;
+            run.profile.map_or(Ok(()), |profile| profile::write_elsewhere(out, profile, &self.detail))?;
+        }
+        Ok(())
     }
 }
 
@@ -77,6 +82,7 @@ mod tests {
     use crate::render::line::fit_end;
     use crate::render::style::Palette;
     use deburr_core::Report;
+    use deburr_core::profile::Share;
     use deburr_core::report::{Guard, GuardKind, Hex, Reach, Root};
 
     fn detail(limit: usize) -> Detail {
@@ -85,6 +91,8 @@ mod tests {
             width: None,
             limit: Some(limit),
             clean_files: true,
+            top: None,
+            min_share: Share::default(),
             verbose: false,
             statistics: false,
             show_skipped: false,

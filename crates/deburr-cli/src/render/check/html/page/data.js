@@ -140,7 +140,7 @@ function instructions(listing) {
 }
 
 const severityOf = finding => SEVERITIES.indexOf(finding.severity);
-const share = item => item.weight ? item.weight[0] : 0;
+const share = item => item.weight || 0;
 
 /// The worst first: severe, heavy, in loops, of functions called from many places.
 function worse(one, other) {

@@ -94,6 +94,6 @@ function copyable(text) {
 function weightBar(weight, most = 1) {
   if (!weight) return null;
   const bar = element("span", { class: "bar", "aria-hidden": "true" });
-  bar.style.setProperty("--share", `${Math.min(100, 100 * weight[0] / (most || 1))}%`);
-  return element("span", { class: "weight", title: `${grouped(weight[1])} samples` }, bar, data("weight", weight[0], percent(weight[0])));
+  bar.style.setProperty("--share", `${Math.min(100, 100 * weight / (most || 1))}%`);
+  return element("span", { class: "weight" }, bar, data("weight", weight, percent(weight)));
 }

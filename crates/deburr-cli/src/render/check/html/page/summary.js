@@ -134,7 +134,7 @@ function worst() {
     return element("li", {},
       element("h3", {}, severityMark(worst.severity), " ", element("a", { ...to({ rule: group.rule, section: "findings", open: "" }) }, group.rule),
         " ", element("span", { class: "muted" }, data("total", total, counted(total, "finding")), files.length > 1 ? ` in ${counted(group.files.size, "file")}` : ""),
-        group.weight > 0 && weightBar([group.weight, 0])),
+        group.weight > 0 && weightBar(group.weight)),
       element("p", {}, run.rules[group.rule]?.summary || worst.message),
       element("p", { class: "muted" }, "Worst at ", element("a", { ...to({ open: worst.key }) }, name(short(called(worst), 90))),
         files.length > 1 ? [" in ", name(short(worst.file.path, 70))] : "",

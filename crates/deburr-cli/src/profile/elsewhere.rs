@@ -1,0 +1,119 @@
+//! What profiles saw outside the files that were checked: other files, the kernel, code made at run time.
+
+use deburr_core::profile::Share;
+use deburr_profile::{Object, Profile, Tally};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Other files that are listed, those with most first.
+const LISTED: usize = 20;
+
+/// The profile of a run, and what of it is not in the files that were checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Elsewhere {
+    /// The profiler's name of the event.
+    pub(crate) event: String,
+    /// Samples of it; 0 where events were counted.
+    pub(crate) samples: u64,
+    /// The share of the files that were checked.
+    pub(crate) checked: Share,
+    /// The share of the kernel and of hypervisors.
+    pub(crate) kernel: Share,
+    /// Of guests of virtual machines.
+    pub(crate) guest: Share,
+    /// Of code made at run time that nothing describes.
+    pub(crate) anonymous: Share,
+    /// Of what has no place.
+    pub(crate) unknown: Share,
+    /// Of functions made at run time that a jitdump describes.
+    pub(crate) jit: Share,
+    /// Of all other files.
+    pub(crate) other: Share,
+    /// Those with most of it.
+    pub(crate) other_files: Vec<OtherFile>,
+    /// Records that the profiler lost.
+    pub(crate) lost_records: u64,
+    /// Bytes of hardware traces in the profile, which are not read.
+    pub(crate) unread_trace: u64,
+}
+
+/// A file that was not checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct OtherFile {
+    pub(crate) path: String,
+    pub(crate) share: Share,
+}
+
+impl Elsewhere {
+    /// `found`: the objects that were checked.
+    pub(super) fn of(profile: &Profile, event: usize, found: &BTreeSet<usize>) -> Elsewhere {
+        let Some(counted) = profile.events.get(event) else { return Elsewhere::nothing() };
+        let total = counted.total.weight;
+        let share = |weight: u64| Share::of(weight, total);
+        let of = |tally: Tally| share(tally.weight);
+        let weight = |object: &Object| {
+            let here = object.leaves.iter().filter(|leaf| leaf.event == event);
+            here.fold(0u64, |sum, leaf| sum.saturating_add(leaf.tally.weight))
+        };
+        let (mut checked, mut other, mut files) = (0u64, 0u64, Vec::new());
+        for (index, object) in profile.objects.iter().enumerate() {
+            let weight = weight(object);
+            if found.contains(&index) {
+                checked = checked.saturating_add(weight);
+            } else if weight > 0 {
+                other = other.saturating_add(weight);
+                files.push(OtherFile { path: object.path.clone(), share: share(weight) });
+            }
+        }
+        files.sort_by(|a, b| (Reverse(a.share), &a.path).cmp(&(Reverse(b.share), &b.path)));
+        files.truncate(LISTED);
+        let jit = profile.jit.iter().flat_map(|function| &function.leaves);
+        let jit = jit
+            .filter(|(_, of, _)| *of == event)
+            .fold(0u64, |sum, (.., tally)| sum.saturating_add(tally.weight));
+        Elsewhere {
+            event: counted.name.clone(),
+            samples: counted.total.samples,
+            checked: share(checked),
+            kernel: of(counted.left_out.kernel),
+            guest: of(counted.left_out.guest),
+            anonymous: of(counted.left_out.anonymous),
+            unknown: of(counted.left_out.unknown),
+            jit: share(jit),
+            other: share(other),
+            other_files: files,
+            lost_records: profile.lost.records,
+            unread_trace: profile.unread_trace,
+        }
+    }
+
+    /// That none of the checked files is in the profile, and which files are.
+    pub(crate) fn nowhere(&self) -> String {
+        let files: Vec<String> =
+            self.other_files.iter().take(5).map(|file| format!("{} ({})", file.path, file.share)).collect();
+        let others = match files.as_slice() {
+            [] => "; it has no file at all".to_owned(),
+            files => format!("; most of it is in {}", files.join(", ")),
+        };
+        format!("the profile saw nothing of the files that were checked{others}")
+    }
+
+    fn nothing() -> Elsewhere {
+        let none = Share::default();
+        Elsewhere {
+            event: String::new(),
+            samples: 0,
+            checked: none,
+            kernel: none,
+            guest: none,
+            anonymous: none,
+            unknown: none,
+            jit: none,
+            other: none,
+            other_files: Vec::new(),
+            lost_records: 0,
+            unread_trace: 0,
+        }
+    }
+}
