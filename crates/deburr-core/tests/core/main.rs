@@ -6,3 +6,4 @@ mod annotate;
 mod fixtures;
 mod image;
 mod linkage;
+mod profile;

@@ -12,4 +12,5 @@ mod mutated;
 mod operands;
 mod packages;
 mod page;
+mod profile;
 mod text;

@@ -1,0 +1,161 @@
+//! Profiles: programs that spend their time in a known place, and profiles that say so. The times themselves are constructed, as
+//! `perf script` writes them, so that a machine without counters tests as much.
+
+use deburr_tests::command::deburr;
+use deburr_tests::toolchain::{compile, run, work_dir};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Two functions add by a helper; nobody else calls it.
+const SOURCE: &str = "#include <stdatomic.h>
+#include <stdlib.h>
+_Atomic long hits, misses;
+long __attribute__((noinline)) hit(long by) { return atomic_fetch_add(&hits, by) + 1; }
+long __attribute__((noinline)) miss(long by) { return atomic_fetch_add(&misses, by) - 1; }
+int main(int argc, char **argv) {
+    long sum = 0;
+    for (long i = 0; i < 1000; i++)
+        sum += i % 100 ? hit(i) : miss(i);
+    return argc > 1 && sum == atol(argv[1]);
+}
+";
+
+fn program(dir: &Path, compiler: &str, flags: &[&str]) -> PathBuf {
+    compile(dir, "counts", ("counts.c", SOURCE), compiler, flags)
+}
+
+/// Samples as `perf script` writes them: a weight, and frames, the innermost first.
+fn profile(dir: &Path, program: &Path, samples: &[(u64, &[(&str, u64)])]) -> PathBuf {
+    let mut text = String::new();
+    for (number, (weight, frames)) in samples.iter().enumerate() {
+        writeln!(text, "counts  42 1.{number:06}: {weight:>10}   cpu-clock: ").expect("a text");
+        for (name, offset) in *frames {
+            writeln!(text, "\t    {:>12x} {name}+{offset:#x} ({})", 0x40_0000 + offset, program.display())
+                .expect("a text");
+        }
+        text.push('\n');
+    }
+    let path = dir.join("counts.script");
+    fs::write(&path, text).expect("a file in a work folder");
+    path
+}
+
+/// The functions of a program: where they begin, and how long they are.
+fn functions_of(program: &Path, nm: &str) -> HashMap<String, (u64, u64)> {
+    let listing = run(Command::new(nm).arg("-S").arg(program));
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let function = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+        [at, size, _, name] => Some(((*name).to_owned(), (number(at)?, number(size)?))),
+        _ => None,
+    };
+    listing.lines().filter_map(function).collect()
+}
+
+fn address(value: &Value) -> u64 {
+    let digits = value.as_str().and_then(|text| text.strip_prefix("0x")).expect("an address");
+    u64::from_str_radix(digits, 16).expect("an address")
+}
+
+fn check(arguments: &[&Path]) -> Command {
+    let mut check = Command::new(deburr());
+    check.args(["check", "--fail-on=never", "--profile"]).args(arguments);
+    check
+}
+
+fn report(arguments: &[&Path]) -> Value {
+    let document: Value = serde_json::from_str(&run(check(arguments).arg("--format=json"))).expect("JSON");
+    document["files"][0].clone()
+}
+
+#[test]
+fn a_hot_helper_ranks_its_call_sites_first() {
+    let dir = work_dir("check-profile-outlined");
+    let program = program(&dir, "aarch64-linux-gnu-gcc", &["-O2", "-static", "-moutline-atomics"]);
+    let helper = "__aarch64_ldadd8_acq_rel";
+    let functions = functions_of(&program, "aarch64-linux-gnu-nm");
+    let place = profile(&dir, &program, &[(1, &[("main", 0)])]);
+    let calls = report(&[&place, &program]);
+    let call = |function: &str| {
+        let mut findings = calls["findings"].as_array().expect("findings").iter();
+        let finding = findings.find(|it| it["function"] == function).expect("a call of the helper");
+        address(&finding["svma"]) - functions[function].0
+    };
+    // Return addresses: after the call of the helper, and after main's call of the function that calls it.
+    let (in_hit, in_miss) = (call("hit") + 4, call("miss") + 4);
+    let code =
+        run(Command::new("aarch64-linux-gnu-objdump").args(["-d", "--disassemble=main"]).arg(&program));
+    let call_of = |name: &str| {
+        let line = code.lines().find(|line| line.contains("\tbl\t") && line.ends_with(&format!("<{name}>")));
+        let at = line.and_then(|line| line.trim().split_once(':')).expect("a call in main").0;
+        u64::from_str_radix(at, 16).expect("an address") - functions["main"].0 + 4
+    };
+    let samples: &[(u64, &[(&str, u64)])] = &[
+        (600, &[(helper, 0x14), ("hit", in_hit), ("main", call_of("hit"))]),
+        // The helper sets up no frame: by frame pointers its caller is missing, and that one's caller is there.
+        (300, &[(helper, 0x10), ("main", call_of("hit"))]),
+        (50, &[(helper, 0x14), ("miss", in_miss), ("main", call_of("miss"))]),
+        (50, &[("main", 0x30)]),
+    ];
+    let profile = profile(&dir, &program, samples);
+    let report = report(&[&profile, &program]);
+    let first = &report["findings"][0];
+    assert_eq!((&first["rule"], &first["function"]), (&"outlined-atomic".into(), &"hit".into()));
+    assert_eq!(first["weight"]["by"], "call-chains");
+    assert!(first["weight"]["share"].as_f64().is_some_and(|share| (share - 0.9).abs() < 0.001), "{first}");
+    assert_eq!(report["findings"][1]["function"], "miss");
+    assert_eq!(report["profile"]["functions"][0]["function"], helper);
+    let text = run(&mut check(&[&profile, &program]));
+    let line = text.lines().find(|line| line.contains("[outlined-atomic]")).expect("the rule");
+    assert!(line.contains("95 % of the run in") && line.contains("2 of them hot"), "{text}");
+}
+
+#[test]
+fn a_hot_compare_and_swap_is_weighed_by_its_loop() {
+    let dir = work_dir("check-profile-locked");
+    let text = "long total; long add(long v) { long old = total;
+        while (!__atomic_compare_exchange_n(&total, &old, old + v, 0, 5, 5)) ;
+        return old; } int main(void) { return (int)add(1); }";
+    let program = compile(&dir, "locked", ("locked.c", text), "gcc", &["-O2", "-fno-inline"]);
+    let functions = functions_of(&program, "nm");
+    let (start, size) = functions["add"];
+    let place = profile(&dir, &program, &[(1, &[("main", 0)])]);
+    let found = report(&[&place, &program]);
+    let at = address(&found["findings"][0]["svma"]) - start;
+    // `ret` is all that comes after the loop; there most of the time shows.
+    let samples: &[(u64, &[(&str, u64)])] =
+        &[(20, &[("add", at)]), (70, &[("add", size - 1)]), (10, &[("main", 0)])];
+    let profile = profile(&dir, &program, samples);
+    let first = report(&[&profile, &program])["findings"][0].clone();
+    assert_eq!((&first["rule"], &first["weight"]["share"]), (&"cas-for-rmw".into(), &0.9.into()), "{first}");
+}
+
+#[test]
+fn what_is_wrong_with_a_profile_is_said() {
+    let dir = work_dir("check-profile-wrong");
+    let program = program(&dir, "gcc", &["-O2"]);
+    let told = |arguments: &[&Path], more: &[&str]| {
+        let output = check(arguments).args(more).output().expect("deburr runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let good = profile(&dir, &program, &[(1, &[("main", 0)])]);
+    let (status, message) = told(&[&good, &program], &["--profile-event", "cycles"]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("--profile-event cycles: the profile has cpu-clock"), "{message}");
+    let cut = dir.join("cut.data");
+    fs::write(&cut, b"PERFILE2\x68\0\0\0").expect("a file in a work folder");
+    let (status, message) = told(&[&cut, &program], &[]);
+    assert_eq!(status, Some(2));
+    assert!(message.contains("cut.data: at offset 0x"), "{message}");
+    // The profile saw another program: the check goes on, and says so.
+    let other = Path::new("/usr/bin/true");
+    let (status, message) = told(&[&good, other], &[]);
+    assert_eq!(status, Some(0));
+    assert!(
+        message.contains("the profile saw nothing of the files that were checked; most of it is in"),
+        "{message}"
+    );
+}
