@@ -19,13 +19,14 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 36] = [
+pub(crate) const FILES: [(&str, &str, Role); 37] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
     ("check", "format", Role::Writes),
     ("check", "output", Role::Writes),
     ("check", "measured", Role::Reads),
+    ("check", "profile", Role::Reads),
     ("check", "tried", Role::Reads),
     ("check", "debug_dir", Role::Reads),
     ("check", "root", Role::Reads),

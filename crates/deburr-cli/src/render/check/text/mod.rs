@@ -120,6 +120,52 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
+    /// The example with a profile, of which `thousandths` are in the code of its findings.
+    fn weighed(thousandths: [u64; 3]) -> Report {
+        let mut report = example();
+        for (finding, share) in report.findings.iter_mut().zip(thousandths) {
+            let share = share as f64 / 1000.0;
+            finding.weight =
+                serde_json::from_value(serde_json::json!({"share": share, "by": "call-chains"})).unwrap();
+        }
+        let profile = serde_json::json!({
+            "event": "cycles", "samples": 12345, "skids": true, "share": 0.875, "lost": 0,
+            "functions": [{"function": "crc", "svma": "0x400", "share": 0.5}, {"function": null, "svma": "0x900", "share": 0.25}],
+        });
+        report.profile = serde_json::from_value(profile).unwrap();
+        report
+    }
+
+    #[test]
+    fn what_takes_most_of_a_run_comes_first_and_what_is_cold_is_a_line() {
+        let lines = |report: &Report, detail: Detail| {
+            let mut out = Vec::new();
+            file::write(&mut out, report, &detail).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let min_share = Share::parts_per_million(1000);
+        let text = lines(&weighed([120, 30, 0]), Detail { limit: None, min_share, ..detail(0) });
+        let expected = "\
+  profile: 88 % of cycles, 12,345 samples; most in crc 50 %, 0x900 25 %
+  1 function above the first level: 1 required
+    required       crc (FEAT_CRC32): _start → main → crc
+  note[outlined-atomic] 15 % of the run in 2 findings
+        12 %  0x1000  spin_lock at lock.c:7
+                      calls a helper
+                      (with what it calls, by call chains)
+       3.0 %  0x1010  spin_lock at lock.c:7
+                      calls a helper
+                      (with what it calls, by call chains)
+  warning[llsc-loop] 0 % of the run in 1 finding, none of them hot
+";
+        let from = text.find("  profile:").unwrap();
+        assert!(text[from..].starts_with(expected), "{text}");
+        let text =
+            lines(&weighed([120, 30, 0]), Detail { limit: None, top: Some(1), min_share, ..detail(0) });
+        assert!(text.contains("15 % of the run in 2 findings, 1 of them hot"), "{text}");
+        assert!(text.contains("    … and 1 more, 3.0 % in all\n") && !text.contains("0x1010"), "{text}");
+    }
+
     #[test]
     fn findings_beyond_the_limit_are_counted() {
         let mut report = example();

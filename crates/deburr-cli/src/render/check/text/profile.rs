@@ -8,7 +8,7 @@ use crate::profile::Elsewhere;
 use crate::render::line::{fit, wrapped};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
-use deburr_core::profile::{Share, WeighedBy, Weight};
+use deburr_core::profile::{Share, WeighedBy};
 use deburr_core::report::{PlacedFinding, Profiled};
 use std::io::{self, Write};
 
@@ -51,16 +51,21 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
 pub(super) fn callers(out: &mut dyn Write, finding: &PlacedFinding, detail: &Detail) -> io::Result<()> {
     /// Calls that are named.
     const NAMED: usize = 3;
-    let says = |weight: Weight| said_by(weight.by).unwrap_or("by its code");
-    if let Some(weight) = finding.weight.filter(|weight| weight.by != WeighedBy::Code) {
-        writeln!(out, "{:14}{}", "", detail.palette.dim(&format!("({})", says(weight))))?;
+    // As far in as its message: after a share and the address.
+    let indent = 16 + finding.svma.to_string().len();
+    if let Some(says) = finding.weight.and_then(|weight| said_by(weight.by)) {
+        writeln!(out, "{:indent$}{}", "", detail.palette.dim(&format!("({says})")))?;
     }
     let limit = if detail.verbose { finding.callers.len() } else { NAMED };
     for caller in finding.callers.iter().take(limit) {
         let name = caller.function.as_deref().unwrap_or(NO_NAME);
-        let share = caller.weight.share.to_string();
-        let line = format!("{share:>8} when called from {name} ({})", caller.svma);
-        writeln!(out, "{:14}{}", "", fit(&line, detail.width.map(|width| width.saturating_sub(14))))?;
+        let line = format!("{} when called from {name} ({})", caller.weight.share, caller.svma);
+        writeln!(
+            out,
+            "{:indent$}{}",
+            "",
+            fit(&line, detail.width.map(|width| width.saturating_sub(indent)))
+        )?;
     }
     Ok(())
 }

@@ -142,8 +142,8 @@ function instructions(listing) {
 const severityOf = finding => SEVERITIES.indexOf(finding.severity);
 const share = item => item.weight || 0;
 
-/// The worst first: severe, heavy, in loops, of functions called from many places.
+/// The worst first: heavy where there is a profile, severe, in loops, of functions called from many places.
 function worse(one, other) {
-  return severityOf(one) - severityOf(other) || share(other) - share(one) || (other.loop || 0) - (one.loop || 0)
+  return share(other) - share(one) || severityOf(one) - severityOf(other) || (other.loop || 0) - (one.loop || 0)
     || (other.calls || 0) - (one.calls || 0);
 }

@@ -23,7 +23,7 @@ const findingTable = table(at("finding-table"), {
   href: finding => ({ open: finding.key }),
   columns: [
     { title: "Function", class: "function", cell: calledInCell, order: byText(called) },
-    { title: "Severity", class: "severity", cell: finding => severityMark(finding.severity), order: worse },
+    { title: "Severity", class: "severity", cell: finding => severityMark(finding.severity), order: (one, other) => severityOf(one) - severityOf(other) || worse(one, other) },
     ...weightColumn,
     { title: "Rule", class: "rule", cell: finding => finding.rule, order: byText(finding => finding.rule) },
     { title: "Place", class: "place", cell: finding => element("code", {}, finding.place), order: byText(finding => finding.place.padStart(40)) },

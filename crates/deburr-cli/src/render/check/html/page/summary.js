@@ -126,7 +126,7 @@ function worst() {
     if (worse(finding, group.worst) < 0) group.worst = finding;
     byRule.set(finding.rule, group);
   }
-  const groups = [...byRule.values()].sort((one, other) => severityOf(one.worst) - severityOf(other.worst) || other.weight - one.weight || other.count - one.count);
+  const groups = [...byRule.values()].sort((one, other) => other.weight - one.weight || severityOf(one.worst) - severityOf(other.worst) || other.count - one.count);
   fill("worst", element("h2", {}, "Worst first"), element("ol", { class: "worst" }, groups.slice(0, 6).map(group => {
     const total = counts.findings_by_rule[group.rule] ?? group.count;
     const { worst } = group;
