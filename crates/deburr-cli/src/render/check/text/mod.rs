@@ -158,7 +158,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
                       (with what it calls, by call chains)
   warning[llsc-loop] 0 % of the run in 1 finding, none of them hot
 ";
-        let from = text.find("  profile:").unwrap();
+        let from = text.find("profile:").unwrap();
         assert!(text[from..].starts_with(expected), "{text}");
         let text =
             lines(&weighed([120, 30, 0]), Detail { limit: None, top: Some(1), min_share, ..detail(0) });
