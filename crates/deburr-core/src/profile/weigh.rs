@@ -120,13 +120,23 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
             let back = calls.get(&finding.at).and_then(|helper| given.get(helper));
             let part = back.and_then(|back| back.weights.get(&finding.at)).copied().unwrap_or(0);
             let of_helper = helper(finding);
-            let whole = of_helper.map_or(0, |start| self.located.of_function(self.image.svma(start)));
-            let by = back.map_or(WeighedBy::Code, |back| back.by);
+            let only_function = of_helper.or_else(|| self.function_around(finding.at));
+            let whole = only_function.map_or(0, |start| self.located.of_function(self.image.svma(start)));
+            let by = match back {
+                Some(back) => back.by,
+                None if whole > own && of_helper.is_none() => WeighedBy::Function,
+                None => WeighedBy::Code,
+            };
             let share = self.share(own.saturating_add(part).saturating_add(whole));
             let callers = of_helper.and_then(|start| given.get(&start)).map(|back| self.heaviest(back));
             Weighed { weight: Weight { share, by }, callers: callers.unwrap_or_default() }
         };
         findings.iter().map(weighed).collect()
+    }
+
+    fn function_around(&self, svma: Svma) -> Option<CodeOffset> {
+        let function = self.program.function_at(self.image.code_offset(svma)?)?;
+        Some(self.program.whole(function).start)
     }
 
     /// The calls that take most.

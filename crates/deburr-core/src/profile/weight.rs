@@ -75,6 +75,8 @@ impl<'de> Deserialize<'de> for Share {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WeighedBy {
+    /// All that its function took: the profile names functions only.
+    Function,
     /// The samples in the code itself, and on the instruction after it.
     Code,
     /// These, and the samples in the function that it calls whose callers are known: call chains.

@@ -73,6 +73,7 @@ pub(super) fn callers(out: &mut dyn Write, finding: &PlacedFinding, detail: &Det
 /// What says how heavy a call is, where that is more than the samples in its code.
 pub(crate) fn said_by(by: WeighedBy) -> Option<&'static str> {
     match by {
+        WeighedBy::Function => Some("all of its function: the profile names no instructions"),
         WeighedBy::CallChains => Some("with what it calls, by call chains"),
         WeighedBy::Branches => Some("with what it calls, by recorded branches"),
         WeighedBy::CallCounts => Some("with what it calls, by counted calls"),

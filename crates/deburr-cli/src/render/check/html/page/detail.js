@@ -137,8 +137,8 @@ function pathOf(item) {
 
 at("detail").addEventListener("cancel", event => {
   event.preventDefault();
-  location.hash = hrefWith({ open: "" });
+  go({ open: "" });
 });
 at("detail").addEventListener("click", event => {
-  if (event.target === at("detail")) location.hash = hrefWith({ open: "" });
+  if (event.target === at("detail")) go({ open: "" });
 });

@@ -160,7 +160,8 @@ addEventListener("keydown", event => {
     at("search").focus();
   }
   const step = { j: 1, k: -1 }[event.key];
-  if (step && at("detail").open) at("detail").querySelector(`[data-step="${step}"][href]`)?.click();
+  const link = step && at("detail").open && at("detail").querySelector(`[data-step="${step}"][href]`);
+  if (link) go(JSON.parse(link.dataset.to));
 });
 
 // On paper nobody can open what is folded.

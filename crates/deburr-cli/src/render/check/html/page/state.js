@@ -27,6 +27,12 @@ function change(changes) {
   follow();
 }
 
+/// Goes to a view, from which the way back leads here; what is drawn is that view at once.
+function go(changes) {
+  location.hash = hrefWith(changes);
+  follow();
+}
+
 function follow() {
   const before = state;
   state = readState();
