@@ -18,7 +18,6 @@ pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod pack;
 pub(crate) mod show;
-pub(crate) mod sweep;
 
 use check::Check;
 use clap::{Parser, Subcommand, ValueEnum};
