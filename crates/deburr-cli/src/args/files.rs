@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 36] = [
+pub(crate) const FILES: [(&str, &str, Role); 37] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -53,6 +53,7 @@ pub(crate) const FILES: [(&str, &str, Role); 36] = [
     ("compare", "export_hyperfine", Role::Writes),
     ("try", "root", Role::Reads),
     ("try", "record", Role::Writes),
+    ("record", "output", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
     ("bench", "html", Role::Writes),
