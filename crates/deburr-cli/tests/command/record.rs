@@ -243,6 +243,19 @@ fn who_may_not_write_there_hears_so_before_the_command_runs() {
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
         assert!(stderr(&output).contains(&format!("{place}: permission denied")), "{}", stderr(&output));
     }
+    if is_root {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
+        command.args(["record", "--event", "cpu-clock", "-o", "/dev/null", "--pid", "1"]);
+        pretend(
+            &mut command,
+            &scratch.join("bin"),
+            r#"[ "$output" = /dev/null ] || { echo no >&2; exit 1; }"#,
+        );
+        fs::set_permissions(scratch.join("bin/words"), PermissionsExt::from_mode(0o666)).unwrap();
+        let output = command.output().unwrap();
+        assert!(stderr(&output).contains("process 1 is another user's"), "{}", stderr(&output));
+    }
     fs::set_permissions(scratch.join("closed"), PermissionsExt::from_mode(0o755)).unwrap();
     assert_eq!(fs::read(scratch.join("closed/old")).unwrap(), b"old");
 }

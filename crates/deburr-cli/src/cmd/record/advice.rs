@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Lines of perf that are shown.
@@ -99,6 +100,21 @@ pub(super) fn failed(ended: &Recorded, said: &str, reason: &str) -> String {
         end => format!(
             "perf ended with {end} and left no whole profile ({reason}); is there room on the disk?{left}"
         ),
+    }
+}
+
+/// That a process is another user's, which may be the reason.
+pub(super) fn foreign(pids: &[u32]) -> String {
+    let own = rustix::process::geteuid();
+    let is_foreign =
+        |pid: &&u32| fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() != own.as_raw());
+    match pids.iter().find(is_foreign) {
+        Some(pid) if !own.is_root() => {
+            format!(
+                "\n  process {pid} is another user's: only root records it, or who has CAP_PERFMON and CAP_SYS_PTRACE"
+            )
+        }
+        _ => String::new(),
     }
 }
 

@@ -74,7 +74,7 @@ fn recorded(options: &Record, complaints: &mut dyn Write) -> Result<ExitCode, St
                 }
                 _ => ended.said.clone(),
             };
-            return Err(advice::failed(&ended, &said, &reason));
+            return Err(advice::failed(&ended, &said, &reason) + &advice::foreign(&options.pid));
         }
     }
     Ok(status(&subject, &ended))
