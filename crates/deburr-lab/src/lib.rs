@@ -5,7 +5,7 @@
 //! out, and knows no clock. Only [`comparison`] knows both. [`readers`] reads what benchmark programs print;
 //! [`benchfmt`] Go's benchmarks, and prints benchstat's tables. [`kernel`] holds micro-benchmarks in assembly, which
 //! [`mod@bench`] runs, and [`model`] says what several threads would get out of one cache line. [`emulate`] runs a command as
-//! another CPU, and notes which code it entered.
+//! another CPU, and notes which code it entered. [`profiling`] samples where a command spends its time, by `perf record`.
 
 pub mod bench;
 pub mod benchfmt;
@@ -14,6 +14,7 @@ pub mod emulate;
 pub mod kernel;
 pub mod measure;
 pub mod model;
+pub mod profiling;
 pub mod readers;
 pub mod side;
 pub mod stats;

@@ -54,6 +54,7 @@ pub(crate) const FILES: [(&str, &str, Role); 37] = [
     ("compare", "export_hyperfine", Role::Writes),
     ("try", "root", Role::Reads),
     ("try", "record", Role::Writes),
+    ("record", "output", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
     ("bench", "html", Role::Writes),

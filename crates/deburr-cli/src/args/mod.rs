@@ -17,8 +17,8 @@ mod files;
 pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod pack;
+pub(crate) mod record;
 pub(crate) mod show;
-pub(crate) mod sweep;
 
 use check::Check;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -27,7 +27,7 @@ use format::{Format, When};
 /// A linter for machine code.
 ///
 /// Reads ELF binaries for x86-64 and AArch64 and says which instruction-set level each needs, which
-/// functions need it, and how its atomics were compiled. Only `compare`, `try` and `pack` run commands: those that they are given.
+/// functions need it, and how its atomics were compiled. Only `compare`, `try`, `record` and `pack` run commands: those that they are given.
 #[derive(Debug, Parser)]
 #[command(name = "deburr", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -62,6 +62,8 @@ pub(crate) enum Verb {
     Bench(Box<bench::Bench>),
     /// Run a command as another CPU, and say which code it entered that needs more than that CPU has
     Try(Box<emulate::Emulate>),
+    /// Record where a command, or a process that runs, spends its time, for check --profile
+    Record(Box<record::Record>),
     /// Build a program at several instruction-set levels
     Pack(pack::Pack),
     /// Show what this machine offers, and the names that --target and --baseline accept

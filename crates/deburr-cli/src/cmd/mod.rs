@@ -12,6 +12,7 @@ mod interrupt;
 mod pack;
 mod page;
 mod progress;
+mod record;
 mod shell;
 mod show;
 mod terminal;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Bench(options) => bench::run(&options, color, &mut out)?,
         Verb::Compare(options) => compare::run(&options, arguments.color, &mut out)?,
         Verb::Try(options) => emulate::run(&options, color, &mut out)?,
+        Verb::Record(options) => record::run(&options, complaints)?,
         Verb::Pack(options) => pack::run(&options, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,

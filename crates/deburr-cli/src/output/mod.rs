@@ -103,6 +103,11 @@ impl Output {
         })
     }
 
+    /// The file that gets its name at the end, for another program to write to instead.
+    pub(crate) fn unfinished(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(|(temporary, _)| temporary.path())
+    }
+
     /// Whether both are one place, where one would overwrite or interrupt the other.
     pub(crate) fn is_same(&self, other: &Output) -> bool {
         let place = |output: &Output| target::place(&output.temporary.as_ref()?.1);

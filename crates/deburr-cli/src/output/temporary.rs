@@ -64,6 +64,11 @@ impl TemporaryFile {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
+    /// Where it is until it gets its name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Gives it its name.
     pub(crate) fn rename_to(&mut self, destination: &Path) -> io::Result<()> {
         fs::rename(&self.path, destination)?;

@@ -17,6 +17,7 @@ mod formats;
 mod outputs;
 mod pack;
 mod packages;
+mod record;
 mod show;
 
 use deburr_test_support::{Scratch, schema_faults};
@@ -98,6 +99,7 @@ fn help_texts_are_as_recorded() {
         "compare",
         "bench",
         "try",
+        "record",
         "pack",
         "pack build",
         "pack assemble",

@@ -63,6 +63,9 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ("try", "record") => {
             vec![case("--cpu x86-64-v2 --record {} -- /bin/true lib.so", "\"schema_version\"")]
         }
+        ("record", "output") => {
+            vec![case("--event cpu-clock -o {} -- /bin/true lib.so", "PERFILE2")]
+        }
         ("bench", "html") => vec![case("--show record.json --html {}", "<html")],
         _ => panic!("{verb} {option}: no command tries it"),
     }
@@ -95,6 +98,9 @@ impl Case {
         let arguments = self.arguments.iter().map(|argument| argument.replace("{}", place));
         command.current_dir(scratch.path()).arg(verb).args(arguments).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", scratch.join("state"));
+        if verb == "record" {
+            super::record::pretend(&mut command, &scratch.join("state"), super::record::WRITES);
+        }
         command
     }
 

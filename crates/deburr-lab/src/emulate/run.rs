@@ -92,7 +92,7 @@ impl EmulatedCpu {
     /// [`EmulationError`].
     pub fn find(arch: Arch, named: Option<&str>, wanted: FeatureSet) -> Result<EmulatedCpu, EmulationError> {
         let name = format!("qemu-{}", arch.name());
-        let program = in_path(&name).or_else(|| in_path(&format!("{name}-static")));
+        let program = in_path(&name).or_else(|| in_path(format!("{name}-static")));
         let program = program.ok_or(EmulationError::NoQemu(name))?;
         let fault = |error| EmulationError::Qemu(program.clone(), error);
         let printed = |arguments: &[&OsStr]| printed(&program, arguments).map_err(fault);
@@ -155,13 +155,13 @@ fn printed(program: &Path, arguments: &[&OsStr]) -> io::Result<Vec<u8>> {
 }
 
 /// A program of the search path.
-pub fn in_path(name: &str) -> Option<PathBuf> {
+pub fn in_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         let mode = |metadata: fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
         fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && mode(metadata) & 0o111 != 0)
     };
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(is_program)
+    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(is_program)
 }
 
 /// A command to be run.

@@ -5,8 +5,8 @@
 
 use super::metric::{self, ChosenMetric};
 use super::words::{self, Words};
+use crate::args::compare::sweep::{Sweep, Values};
 use crate::args::compare::{Compare, PAIRS};
-use crate::args::sweep::{Sweep, Values};
 use crate::output;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;

@@ -7,7 +7,7 @@
 use super::plan::{ComparePlan, Contest};
 use super::words::Words;
 use crate::args::compare::Compare;
-use crate::args::sweep::{Sweep, Values};
+use crate::args::compare::sweep::{Sweep, Values};
 use crate::system_error::error_text;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::machine::Cpus;

@@ -4,7 +4,7 @@
 use super::judge::{Measurements, Terms, criteria, document};
 use super::plan::ComparePlan;
 use crate::args::compare::Compare;
-use crate::args::sweep::{Sweep, Values};
+use crate::args::compare::sweep::{Sweep, Values};
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;

@@ -5,7 +5,7 @@
 //! shell would do is refused, since it would run something else than was meant.
 
 use crate::args::compare::Compare;
-use crate::args::sweep::Values;
+use crate::args::compare::sweep::Values;
 use deburr_lab::measure::process::Task;
 use std::ffi::OsString;
 

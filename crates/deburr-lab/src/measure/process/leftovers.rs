@@ -30,6 +30,7 @@ pub fn adopt() -> std::io::Result<()> {
 }
 
 /// The children of this process before a run, if it adopts; else none.
+#[derive(Debug)]
 pub(super) struct Before {
     children: Option<BTreeSet<i32>>,
 }
@@ -37,7 +38,7 @@ pub(super) struct Before {
 impl Before {
     pub(super) fn now() -> Before {
         let adopts = child_subreaper().is_ok_and(|pid| pid.is_some());
-        Before { children: if adopts { children() } else { None } }
+        Before { children: if adopts { children("self") } else { None } }
     }
 
     /// The names of what the run of a group left running.
@@ -58,7 +59,7 @@ impl Before {
     /// Children that came since, and still run. Those that have ended are reaped.
     fn adopted(&self) -> Vec<i32> {
         let Some(before) = &self.children else { return Vec::new() };
-        let came = children().unwrap_or_default().into_iter().filter(|pid| !before.contains(pid));
+        let came = children("self").unwrap_or_default().into_iter().filter(|pid| !before.contains(pid));
         came.filter(|&pid| match tree::is_over(pid) {
             true => {
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
@@ -70,11 +71,45 @@ impl Before {
     }
 }
 
-/// The children of all threads of this process (proc_pid_task_tid_children(5)); `None` where the kernel does
+/// What a command leaves running whose process is the child of another program, which this process waits for.
+#[derive(Debug)]
+pub(crate) struct Left {
+    before: Before,
+}
+
+impl Left {
+    /// From now on.
+    pub(crate) fn since_now() -> Left {
+        Left { before: Before::now() }
+    }
+
+    /// Reaps those that have ended.
+    pub(crate) fn reap(&self) {
+        self.before.adopted();
+    }
+
+    /// Those that run, with their names, after a moment to end by themselves.
+    pub(crate) fn running(&self) -> Vec<(i32, String)> {
+        if self.before.adopted().is_empty() {
+            return Vec::new();
+        }
+        thread::sleep(MOMENT);
+        let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).ok();
+        let left = self.before.adopted().into_iter();
+        left.filter_map(|pid| Some((pid, name(&pid)?.trim().to_owned()))).take(MOST_NAMES).collect()
+    }
+
+    /// The children of a process, by its number.
+    pub(crate) fn children_of(pid: &str) -> BTreeSet<i32> {
+        children(pid).unwrap_or_default()
+    }
+}
+
+/// The children of all threads of a process (proc_pid_task_tid_children(5)); `None` where the kernel does
 /// not say.
-fn children() -> Option<BTreeSet<i32>> {
+fn children(pid: &str) -> Option<BTreeSet<i32>> {
     let mut all = BTreeSet::new();
-    for thread in fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok) {
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.filter_map(Result::ok) {
         // It may have ended just now.
         let Ok(text) = fs::read_to_string(thread.path().join("children")) else { continue };
         all.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));

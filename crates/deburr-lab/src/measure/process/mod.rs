@@ -39,6 +39,7 @@ const POLL: Duration = Duration::from_millis(500);
 const HURRIED_POLL: Duration = Duration::from_millis(50);
 
 pub use counters::{Count, Event, NotCounted, can_count};
+pub(crate) use leftovers::Left;
 pub use leftovers::adopt;
 
 /// A command, and what it runs in.

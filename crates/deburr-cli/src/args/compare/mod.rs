@@ -2,14 +2,16 @@
 //!
 //! In: the arguments after `compare`. Out: [`Compare`], whose text here is the help of the verb.
 
+pub(crate) mod sweep;
+
 use super::batch::Progress;
 use super::format::Format;
-use super::sweep::Parameter;
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::readers;
 use deburr_lab::stats::benchstat::Upstream;
 use std::path::PathBuf;
+use sweep::Parameter;
 
 /// Pairs at most, where nobody says how many: the last look that the calibration is for.
 pub(crate) const PAIRS: u32 = 40;
