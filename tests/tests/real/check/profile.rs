@@ -159,3 +159,42 @@ fn what_is_wrong_with_a_profile_is_said() {
         "{message}"
     );
 }
+
+#[test]
+fn a_recorded_run_names_the_loop_that_took_it() {
+    let dir = work_dir("check-profile-recorded");
+    let text = "long total; long add(long v) { long old = total;
+        while (!__atomic_compare_exchange_n(&total, &old, old + v, 0, 5, 5)) ;
+        return old; } int main(void) { for (long i = 0; i < 60000000; i++) add(i); return 0; }";
+    let flags = ["-O2", "-fno-inline", "-fno-omit-frame-pointer"];
+    let program = compile(&dir, "locked", ("locked.c", text), "gcc", &flags);
+    let profile = dir.join("perf.data");
+    let mut record = Command::new(deburr());
+    record.args(["record", "-o"]).arg(&profile).arg("--").arg(&program);
+    let output = record.output().expect("deburr runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !profile.exists() {
+        // A container may forbid it; then that is what is said.
+        assert!(said.contains("perf_event_paranoid"), "{said}");
+        eprintln!("not recorded here: {said}");
+        return;
+    }
+    let report = report(&[&profile, &program]);
+    let first = &report["findings"][0];
+    assert_eq!((&first["rule"], &first["function"]), (&"cas-for-rmw".into(), &"add".into()));
+    assert!(
+        first["weight"]["share"].as_f64().is_some_and(|share| share > 0.3),
+        "{first} {}",
+        report["profile"]
+    );
+    // The share that perf itself gives the function.
+    let mut perf = Command::new("perf");
+    perf.args(["report", "--stdio", "--no-children", "-g", "none", "--sort", "sym", "-i"]).arg(&profile);
+    let listed = run(&mut perf);
+    let line = listed.lines().find(|line| line.ends_with(" add")).expect("the function");
+    let percent =
+        line.trim().split_once('%').and_then(|(number, _)| number.parse::<f64>().ok()).expect("a share");
+    let hot = &report["profile"]["functions"][0];
+    assert_eq!(hot["function"], "add");
+    assert!((100.0 * hot["share"].as_f64().expect("a share") - percent).abs() < 1.0, "{hot}, perf: {line}");
+}
