@@ -33,8 +33,9 @@ pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
     let (findings, evidence) = rows::findings(&chosen, weights, &mut texts);
     let others = rows::others(&chosen, &report.isa_functions, code, weights, &mut texts);
     let functions = rows::functions(functions, &Sizes::of(code), weights, &mut texts);
-    let profile =
-        weights.profile().map(|(what, share)| json!({"what": what, "weight": rows::weight(Some(share))}));
+    let profile = weights
+        .profile()
+        .map(|(what, share)| shown_value(json!({"what": what, "weight": rows::weight(Some(share))})));
     let parts = [
         ("findings", findings),
         ("evidence", evidence),

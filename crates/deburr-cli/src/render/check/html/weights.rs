@@ -2,7 +2,7 @@
 //!
 //! The page is drawn with and without: each value is optional, and what nobody measured is left out of it.
 
-use crate::render::check::text::profile::{said_by, what};
+use crate::render::check::text::profile::{said_by, seen};
 use deburr_core::Report;
 use deburr_core::listing::{FunctionSize, Listing};
 use deburr_core::profile::Share;
@@ -18,7 +18,7 @@ pub(crate) type WeighedPlace<'p> = (Option<&'p str>, Hex);
 
 /// What a profile says of one file.
 pub(crate) trait Weights: Debug {
-    /// What was counted (`cycles, 12,345 samples`), and the file's share.
+    /// What it saw of the file, in words, and the file's share.
     fn profile(&self) -> Option<(String, Weight)> {
         None
     }
@@ -56,7 +56,7 @@ impl Weighed {
             |size: &FunctionSize| Some((size.svma.0, size.share.filter(|share| *share != Share::default())?));
         let lines = listings.iter().flat_map(|listing| &listing.insns);
         Weighed {
-            profile: Some((what(profile), profile.share.fraction())),
+            profile: Some((seen(profile), profile.share.fraction())),
             functions: sizes.iter().filter_map(of_size).collect(),
             instructions: lines
                 .filter_map(|line| {

@@ -16,16 +16,15 @@ use std::io::{self, Write};
 const NAMED: usize = 5;
 
 /// What was counted: `cycles, 12,345 samples`.
-pub(crate) fn what(profile: &Profiled) -> String {
+fn what(profile: &Profiled) -> String {
     match profile.samples {
         0 => profile.event.clone(),
         samples => format!("{}, {}", profile.event, counted(samples, "sample")),
     }
 }
 
-/// What a profile saw of a file.
-pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
-    let Some(profile) = &report.profile else { return Ok(()) };
+/// What a profile saw of a file: `88 % of cycles, 12,345 samples; most in crc 50 %`.
+pub(crate) fn seen(profile: &Profiled) -> String {
     let mut line = format!("{} of {}", profile.share, what(profile));
     if profile.lost > Share::default() {
         line.push_str(&format!(", and {} at no place of it", profile.lost));
@@ -41,6 +40,13 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         let more = if profile.functions.len() > NAMED { ", …" } else { "" };
         line.push_str(&format!("; most in {}{more}", named.join(", ")));
     }
+    line
+}
+
+/// What a profile saw of a file.
+pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    let Some(profile) = &report.profile else { return Ok(()) };
+    let line = seen(profile);
     let room = detail.width.map(|width| width.saturating_sub(11));
     let mut lines = wrapped(&line, room).into_iter();
     writeln!(out, "  profile: {}", lines.next().unwrap_or_default())?;

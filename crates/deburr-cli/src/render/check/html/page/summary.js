@@ -104,8 +104,12 @@ function facts() {
     ["Found", [element("p", {}, bySeverity.length === 0 ? "Nothing" : bySeverity.flatMap(([severity, count]) =>
       [element("a", { class: "chip", ...to({ severity, section: "findings", open: "" }) }, severityMark(severity), " ", data(`count ${severity}`, count)), " "])),
       counts.allowed > 0 && element("p", { class: "muted" }, `and ${counted(counts.allowed, "finding")} that the configuration allows`)]]];
-  const profiles = files.filter(file => file.profile).map(file => file.profile.what);
-  if (profiles.length) rows.push(["Profile", [element("p", {}, listed([...new Set(profiles)], 3))]]);
+  const profiled = files.filter(file => file.profile).sort((one, other) => other.profile.weight - one.profile.weight);
+  if (profiled.length) {
+    const seen = file => element("p", {}, files.length > 1 ? `${short(file.path, 60)}: ${file.profile.what}` : file.profile.what);
+    rows.push(["Profile", [profiled.slice(0, 3).map(seen),
+      profiled.length > 3 && element("p", { class: "muted" }, `and ${counted(profiled.length - 3, "other file")}`)]]);
+  }
   const remedyRows = remedies().slice(0, 3).map(advice => remedy(advice));
   if (remedyRows.length) rows.push(["Remedy", remedyRows]);
   fill("facts", rows.map(([title, what]) => element("div", {}, element("dt", {}, title), element("dd", {}, what))));
