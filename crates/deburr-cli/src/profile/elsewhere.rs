@@ -1,5 +1,6 @@
 //! What profiles saw outside the files that were checked: other files, the kernel, code made at run time.
 
+use crate::render::line::one_line;
 use deburr_core::profile::Share;
 use deburr_profile::{Object, Profile, Tally};
 use serde::Serialize;
@@ -90,8 +91,12 @@ impl Elsewhere {
 
     /// That none of the checked files is in the profile, and which files are.
     pub(crate) fn nowhere(&self) -> String {
-        let files: Vec<String> =
-            self.other_files.iter().take(5).map(|file| format!("{} ({})", file.path, file.share)).collect();
+        let files: Vec<String> = self
+            .other_files
+            .iter()
+            .take(5)
+            .map(|file| format!("{} ({})", one_line(&file.path), file.share))
+            .collect();
         let others = match files.as_slice() {
             [] => "; it has no file at all".to_owned(),
             files => format!("; most of it is in {}", files.join(", ")),

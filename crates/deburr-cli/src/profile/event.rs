@@ -1,5 +1,6 @@
 //! Which event of a profile counts.
 
+use crate::render::line::one_line;
 use deburr_profile::Event;
 
 /// Events that say where time goes, the best first; by name without modifiers.
@@ -18,7 +19,7 @@ const TIME: [&str; 8] = [
 pub(super) fn choose(events: &[Event], named: Option<&str>) -> Result<usize, String> {
     let of = |name: &str| events.iter().position(|event| is_called(event, name));
     if let Some(name) = named {
-        let all = || events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>().join(", ");
+        let all = || events.iter().map(|event| one_line(&event.name)).collect::<Vec<_>>().join(", ");
         return of(name).ok_or_else(|| format!("--profile-event {name}: the profile has {}", all()));
     }
     let most = || {

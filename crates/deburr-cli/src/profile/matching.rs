@@ -1,5 +1,6 @@
 //! Which objects of a profile a binary is: by build id, and where the profile has none, by path.
 
+use crate::render::line::one_line;
 use deburr_profile::Object;
 use std::path::Path;
 
@@ -47,7 +48,7 @@ pub(super) fn find(objects: &[Object], build_id: Option<&str>, path: &Path, is_n
         Matched::OtherBuild(format!(
             "the profile is of another build of it: {} with build id {recorded}, and this one has {own}; check the file that ran, \
              or record a profile of this one",
-            object.path
+            one_line(&object.path)
         ))
     })
 }

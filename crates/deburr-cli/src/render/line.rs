@@ -1,7 +1,7 @@
 //! A text in the room of one line: without control characters, and cut where it is too long.
 
 /// A text that stays on its line, whatever a symbol table or a folder holds.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod emulate;
 pub(crate) mod fix;
 mod json;
-mod line;
+pub(crate) mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
 mod page;

@@ -5,7 +5,7 @@
 use super::detail::Detail;
 use crate::config::allow::NO_NAME;
 use crate::profile::Elsewhere;
-use crate::render::line::{fit, wrapped};
+use crate::render::line::{fit, one_line, wrapped};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
 use deburr_core::profile::{Share, WeighedBy};
@@ -17,9 +17,10 @@ const NAMED: usize = 5;
 
 /// What was counted: `cycles, 12,345 samples`.
 fn what(profile: &Profiled) -> String {
+    let event = one_line(&profile.event);
     match profile.samples {
-        0 => profile.event.clone(),
-        samples => format!("{}, {}", profile.event, counted(samples, "sample")),
+        0 => event,
+        samples => format!("{event}, {}", counted(samples, "sample")),
     }
 }
 
@@ -100,10 +101,10 @@ pub(super) fn write_elsewhere(out: &mut dyn Write, elsewhere: &Elsewhere, detail
     ];
     let some = parts.iter().filter(|(_, share)| *share > Share::default());
     let some: Vec<String> = some.map(|(what, share)| format!("{share} {what}")).collect();
-    let line = format!("Profile: {}: {}", elsewhere.event, some.join(", "));
+    let line = format!("Profile: {}: {}", one_line(&elsewhere.event), some.join(", "));
     wrapped(&line, detail.width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     for file in elsewhere.other_files.iter().filter(|file| file.share >= detail.min_share).take(NAMED) {
-        let path = fit(&file.path, detail.width.map(|width| width.saturating_sub(26)));
+        let path = fit(&one_line(&file.path), detail.width.map(|width| width.saturating_sub(26)));
         writeln!(out, "  {:>8}  {path} (not checked)", file.share.to_string())?;
     }
     if elsewhere.lost_records > 0 {
