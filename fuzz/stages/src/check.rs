@@ -1,15 +1,16 @@
 //! The whole line: bytes → report, compared with itself, and the code at its first finding.
 
 use crate::input::{Choice, split};
-use deburr_core::rule::RULES;
+use deburr_core::profile::{CountedCall, SamplePlace, SampledEdge};
+use deburr_core::rule::{RULES, WHEN_HOT};
 use deburr_core::{
-    Knowledge, ListingPlace, Report, Request, Shown, StatedGuard, View, across, check as check_file, compare,
-    inspect, learn, listing,
+    Knowledge, ListingPlace, Report, Request, Samples, Shown, StatedGuard, View, across, check as check_file,
+    compare, inspect, learn, listing,
 };
 use deburr_cpu::{FeatureSet, level_named};
 
 /// Checks an ELF file with all rules, those in preview too. The choice adds its own bytes as debug file, a target, a baseline, what it
-/// exports to itself, a stated guard, a comparison with itself, and a listing.
+/// exports to itself, a stated guard, samples, a comparison with itself, and a listing.
 ///
 /// # Panics
 /// Where the report does not survive JSON, a count does not add up, a file differs from itself, or a finding has no code.
@@ -22,6 +23,7 @@ pub fn check(data: &[u8]) {
     let foreign: Vec<&Knowledge> = own.iter().collect();
     let (target, baseline) = levels(bytes, choice);
     let guard = [StatedGuard { id: 7, function: "*a*", features: target.unwrap_or(FeatureSet::EMPTY) }];
+    let samples = samples(bytes);
     let request = Request {
         claim: None,
         debug_file,
@@ -33,6 +35,8 @@ pub fn check(data: &[u8]) {
         guards: if choice.bit(4) { &guard } else { &[] },
         foreign: &foreign,
         chosen: None,
+        samples: choice.bit(7).then_some(&samples),
+        when_hot: if choice.bit(5) { &WHEN_HOT } else { &[] },
         strict: false,
     };
     let Ok(report) = check_file(bytes, &request) else { return };
@@ -62,6 +66,36 @@ fn levels(bytes: &[u8], choice: Choice) -> (Option<FeatureSet>, Option<FeatureSe
     (choice.bit(1).then(|| features(names[1])).flatten(), choice.bit(2).then(|| features(names[0])).flatten())
 }
 
+/// Samples all over the file, and at addresses that it holds itself.
+fn samples(bytes: &[u8]) -> Samples {
+    let held = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+    let places: Vec<SamplePlace> = held
+        .map(SamplePlace::Svma)
+        .chain((0..bytes.len() as u64).step_by(4).map(SamplePlace::FileOffset))
+        .collect();
+    let pairs = || places.iter().zip(places.iter().rev());
+    let call = |(from, to): (&SamplePlace, &SamplePlace)| CountedCall {
+        from: from.clone(),
+        to: to.clone(),
+        count: 3,
+    };
+    let edge = |(leaf, caller): (&SamplePlace, &SamplePlace)| SampledEdge {
+        leaf: leaf.clone(),
+        caller: caller.clone(),
+        weight: u64::MAX,
+    };
+    Samples {
+        event: "cycles".to_owned(),
+        total: u64::MAX,
+        samples: 1,
+        skids: bytes.len().is_multiple_of(2),
+        edges: pairs().step_by(3).map(edge).collect(),
+        branches: pairs().step_by(2).map(call).collect(),
+        calls: pairs().map(call).collect(),
+        leaves: places.iter().map(|place| (place.clone(), 1 << 60)).collect(),
+    }
+}
+
 fn hold_of_report(report: &Report, request: &Request<'_>) {
     let coverage = report.coverage;
     let sum = coverage.decoded_bytes + coverage.data_bytes + coverage.undecoded_bytes;
@@ -79,6 +113,8 @@ fn hold_of_report(report: &Report, request: &Request<'_>) {
         assert!(function.features.values().all(|&count| count > 0 && count <= coverage.decoded_bytes));
     }
     assert_eq!(report.stated_guards.len(), request.guards.len());
+    assert_eq!(report.profile.is_some(), request.samples.is_some());
+    assert!(report.findings.iter().all(|finding| finding.weight.is_some() == request.samples.is_some()));
     let advised = |advice: &deburr_core::report::Advice| !advice.rules.is_empty() && advice.findings > 0;
     assert!(report.advice.iter().all(advised));
 }

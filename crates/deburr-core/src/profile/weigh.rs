@@ -45,6 +45,20 @@ struct GivenBack {
     weights: BTreeMap<Svma, u64>,
 }
 
+/// The calls of one helper.
+struct Sites<'e> {
+    /// By address.
+    all: &'e [Edge],
+    by_function: FxHashMap<CodeOffset, Vec<Edge>>,
+}
+
+impl Sites<'_> {
+    /// Those in a whole function, by where that begins.
+    fn of_function(&self, start: CodeOffset) -> &[Edge] {
+        self.by_function.get(&start).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
     pub(crate) fn of(
         samples: &'s Samples,
@@ -190,6 +204,7 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
     fn give_back(&self, helper: CodeOffset, sites: &[Edge]) -> Option<GivenBack> {
         let function = self.program.function_from(helper)?;
         let total = self.weight_of(function);
+        let sites = &Sites { all: sites, by_function: self.by_function_of(sites) };
         let chains = into(&self.located.edges, function.extent(self.image));
         if !chains.is_empty() {
             return Some(GivenBack { by: WeighedBy::CallChains, weights: self.by_chains(chains, sites) });
@@ -205,21 +220,21 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
 
     /// By the return addresses in call chains. A helper that sets up no frame hides its caller from chains by frame pointers: what
     /// they name is a call of the function that it was called in. Then its calls there share the weight.
-    fn by_chains(&self, chains: &[Arc], sites: &[Edge]) -> BTreeMap<Svma, u64> {
+    fn by_chains(&self, chains: &[Arc], sites: &Sites<'_>) -> BTreeMap<Svma, u64> {
         let mut weights: BTreeMap<Svma, u64> = BTreeMap::new();
         for chain in chains {
             let Some(back) = self.image.code_offset(chain.from) else { continue };
             // Profilers name the return address, or a byte of the call.
-            let before = sites.partition_point(|site| site.from < back);
-            let call = before.checked_sub(1).and_then(|index| sites.get(index));
+            let before = sites.all.partition_point(|site| site.from < back);
+            let call = before.checked_sub(1).and_then(|index| sites.all.get(index));
             let call =
                 call.filter(|site| back.0 - site.from.0 <= LONGEST as u32 && self.ends_call(**site, back));
-            let all: Vec<Edge> = match call {
-                Some(site) => vec![*site],
+            let all: &[Edge] = match call {
+                Some(site) => std::slice::from_ref(site),
                 None => self.sites_in_callee(back, sites),
             };
             let count = all.len() as u64;
-            for (number, site) in (0u64..).zip(&all) {
+            for (number, site) in (0u64..).zip(all) {
                 let part = chain.count / count + u64::from(number < chain.count % count);
                 let sum = weights.entry(self.image.svma(site.from)).or_default();
                 *sum = sum.saturating_add(part);
@@ -236,47 +251,42 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
     }
 
     /// The calls of a helper in the function that was called before a return address.
-    fn sites_in_callee(&self, back: CodeOffset, sites: &[Edge]) -> Vec<Edge> {
+    fn sites_in_callee<'e>(&self, back: CodeOffset, sites: &'e Sites<'_>) -> &'e [Edge] {
         let from = back.saturating_sub(LONGEST as u32);
         let called = self.program.edges_from(from..back);
         let last = called.filter(|edge| self.ends_call(*edge, back)).last();
-        let Some(callee) = last.and_then(|edge| self.program.function_at(edge.to)) else { return Vec::new() };
-        let whole = self.program.whole(callee).start;
-        let is_inside = |site: &&Edge| {
-            let function = self.program.function_at(site.from);
-            function.is_some_and(|function| self.program.whole(function).start == whole)
-        };
-        sites.iter().filter(is_inside).copied().collect()
+        let callee = last.and_then(|edge| self.program.function_at(edge.to));
+        callee.map_or(&[], |callee| sites.of_function(self.program.whole(callee).start))
+    }
+
+    /// The calls of a helper by the whole function that they are in.
+    fn by_function_of(&self, sites: &[Edge]) -> FxHashMap<CodeOffset, Vec<Edge>> {
+        let mut by_function: FxHashMap<CodeOffset, Vec<Edge>> = FxHashMap::default();
+        for site in sites {
+            if let Some(function) = self.program.function_at(site.from) {
+                by_function.entry(self.program.whole(function).start).or_default().push(*site);
+            }
+        }
+        by_function
     }
 
     /// In the proportion of counts. A count that names only the calling function counts for all its calls.
-    fn in_proportion(&self, total: u64, counts: &[Arc], sites: &[Edge]) -> BTreeMap<Svma, u64> {
+    fn in_proportion(&self, total: u64, counts: &[Arc], sites: &Sites<'_>) -> BTreeMap<Svma, u64> {
         let all: u128 = counts.iter().map(|count| u128::from(count.count)).sum();
         let mut weights: BTreeMap<Svma, u64> = BTreeMap::new();
         for count in counts {
             let part = (u128::from(total) * u128::from(count.count)).checked_div(all).unwrap_or(0);
             let part = u64::try_from(part).unwrap_or(u64::MAX);
-            let at = self.image.code_offset(count.from);
-            let site = at.and_then(|at| sites.binary_search_by_key(&at, |site| site.from).ok());
-            let callers: Vec<Svma> = match (site, at) {
-                (Some(_), _) => vec![count.from],
-                (None, Some(at)) => self.sites_of_function(at, sites),
-                (None, None) => Vec::new(),
+            let Some(at) = self.image.code_offset(count.from) else { continue };
+            let callers: &[Edge] = match sites.all.binary_search_by_key(&at, |site| site.from) {
+                Ok(index) => sites.all.get(index..=index).unwrap_or_default(),
+                Err(_) => sites.of_function(at),
             };
-            for caller in &callers {
-                let sum = weights.entry(*caller).or_default();
+            for caller in callers {
+                let sum = weights.entry(self.image.svma(caller.from)).or_default();
                 *sum = sum.saturating_add(part / callers.len() as u64);
             }
         }
         weights
-    }
-
-    /// The calls in the function that begins at an offset.
-    fn sites_of_function(&self, start: CodeOffset, sites: &[Edge]) -> Vec<Svma> {
-        let is_inside = |site: &&Edge| {
-            let function = self.program.function_at(site.from);
-            function.is_some_and(|function| self.program.whole(function).start == start)
-        };
-        sites.iter().filter(is_inside).map(|site| self.image.svma(site.from)).collect()
     }
 }
