@@ -338,9 +338,10 @@ fn a_lock_is_measured_by_its_length_and_by_the_time_between_two_operations() {
             assert!(variant["measured"]["run_length"].as_f64().unwrap() >= 1.0, "{variant}");
         }
     }
-    // Two threads that take turns inside for 100 ns each need 100 ns an operation together.
+    // Two threads that take turns inside for 100 ns each need 100 ns an operation together: 1e7 a second, and twice that if both were
+    // inside at once. Next to other tests a section may be calibrated a fifth too short.
     let rate = |at: usize| points[at]["variants"][0]["measured"]["rate"].as_f64().unwrap();
-    assert!(rate(2) < 1.2e7, "{}", rate(2));
+    assert!(rate(2) < 1.6e7, "{}", rate(2));
     for wrong in ["fixed", "some:3", "exponential:0", "fixed:99999"] {
         let refused = deburr(&["bench", "lock", "--think", wrong]);
         assert_eq!(refused.status.code(), Some(2), "{wrong}");
