@@ -22,6 +22,7 @@ mod pprof;
 mod profile;
 mod read;
 mod request;
+mod script_frame;
 
 pub use error::Error;
 pub use profile::{
@@ -30,3 +31,4 @@ pub use profile::{
 };
 pub use read::{read, sniff};
 pub use request::Request;
+pub use script_frame::ScriptFrame;

@@ -4,23 +4,16 @@
 //! or an offset in the file where `dsoff` prints it (`(/usr/bin/prog+0x1139)`). Lines of `srcline` and branches of `brstack` are
 //! passed over.
 //!
-//! ```text
-//!             prog 18207   544.645902:     250000 cpu-clock:      55d7166862b6 sum+0x16 (/usr/bin/prog)
-//! ```
-//!
-//! The instruction pointer is printed as `%16lx` after a blank or a tabulator (tools/perf/util/evsel_fprintf.c); no other
-//! hexadecimal field has that width, so a command of any name stays in front of it. In chains, it is an offset in the file in some
-//! versions of perf and an address in others: only its symbol is used.
+//! In chains, an instruction pointer is an offset in the file in some versions of perf and an address in others: only its symbol is used.
 
 use crate::error::Error;
 use crate::gather::{At, Gather, Outside, Spot};
 use crate::lines::{Lines, shortened};
 use crate::profile::{Format, Precision, Profile, Tally};
+use crate::script_frame::ScriptFrame;
 use std::collections::HashMap;
 use std::io::Read;
 
-/// How wide an instruction pointer is printed.
-const WIDTH: usize = 16;
 /// The most events.
 const MOST_EVENTS: usize = 1 << 12;
 
@@ -98,7 +91,7 @@ impl Reader {
             return Ok(());
         }
         let line = without_branches(line);
-        match Frame::in_line(line) {
+        match ScriptFrame::in_line(line) {
             Some((head, frame)) => {
                 let (event, tally) = self.event(head, offset)?;
                 let leaf = Some(self.place(&frame, offset)?);
@@ -117,7 +110,7 @@ impl Reader {
 
     /// A line of a chain.
     fn frame(&mut self, mut open: Open, offset: u64, line: &str) -> Result<(), Error> {
-        let frame = Frame::of(line).ok_or_else(|| unexpected(offset, line, "a frame"))?;
+        let frame = ScriptFrame::of(line).ok_or_else(|| unexpected(offset, line, "a frame"))?;
         // An inlined function has no place of its own.
         if open.is_done || frame.object == "inlined" {
             return Ok(());
@@ -152,8 +145,8 @@ impl Reader {
         }
     }
 
-    fn place(&mut self, frame: &Frame<'_>, offset: u64) -> Result<Where, Error> {
-        if let Some(outside) = frame.outside() {
+    fn place(&mut self, frame: &ScriptFrame<'_>, offset: u64) -> Result<Where, Error> {
+        if let Some(outside) = outside(frame) {
             return Ok(Where::Outside(outside));
         }
         let (path, file_offset) = frame.path();
@@ -229,128 +222,38 @@ fn without_branches(mut line: &str) -> &str {
     line
 }
 
-/// One place of a chain.
-#[derive(Debug, PartialEq, Eq)]
-struct Frame<'l> {
-    ip: u64,
-    /// With its offset.
-    name: &'l str,
-    object: &'l str,
-}
-
-impl<'l> Frame<'l> {
-    /// `55d7166862b6 sum+0x16 (/usr/bin/prog)`.
-    fn of(text: &'l str) -> Option<Frame<'l>> {
-        let (ip, rest) = text.trim_start().split_once(' ')?;
-        let ip = hexadecimal(ip)?;
-        let (name, object) = split_object(rest)?;
-        Some(Frame { ip, name, object })
+/// What is in no file.
+fn outside(frame: &ScriptFrame<'_>) -> Option<Outside> {
+    let object = frame.object;
+    if object.starts_with("[guest") {
+        return Some(Outside::Guest);
     }
-
-    /// A frame at the end of a line, and what is before it.
-    fn in_line(line: &'l str) -> Option<(&'l str, Frame<'l>)> {
-        let bytes = line.as_bytes();
-        let mut at = 0;
-        while let Some(space) = line.get(at..)?.find(' ') {
-            // The token that ends here, and the column after which `%16lx` would have begun.
-            let (start, end) = (at, at + space);
-            at = end + 1;
-            let token = line.get(start..end)?;
-            let column = start.min(end.saturating_sub(WIDTH));
-            let is_padded = hexadecimal(token).is_some()
-                && end > WIDTH
-                && bytes.get(column - 1..start)?.iter().all(|byte| *byte == b' ');
-            // The first of them or none: looking further would take quadratic time on a hostile line.
-            if is_padded {
-                return Some((line.get(..column)?, Frame::of(line.get(start..)?)?));
-            }
-        }
-        None
+    if object.starts_with("[vdso") || object.starts_with("[vsyscall") || object.starts_with("[uprobes") {
+        return None;
     }
-
-    /// What is in no file.
-    fn outside(&self) -> Option<Outside> {
-        let object = self.object;
-        if object.starts_with("[guest") {
-            return Some(Outside::Guest);
-        }
-        if object.starts_with("[vdso") || object.starts_with("[vsyscall") || object.starts_with("[uprobes") {
-            return None;
-        }
-        let is_module =
-            object.strip_suffix(".xz").or(object.strip_suffix(".zst")).unwrap_or(object).ends_with(".ko");
-        if self.ip >> 63 == 1 || object.starts_with("[kernel") || is_module {
-            return Some(Outside::Kernel);
-        }
-        let anonymous = [
-            "//anon",
-            "[heap]",
-            "[stack",
-            "[anon",
-            "/anon_hugepage",
-            "/dev/zero",
-            "/SYSV",
-            "/memfd:",
-            "/tmp/perf-",
-        ];
-        if anonymous.iter().any(|beginning| object.starts_with(beginning)) {
-            return Some(Outside::Anonymous);
-        }
-        // Modules of the kernel are in brackets, too.
-        match object {
-            "[unknown]" | "" => Some(Outside::Unknown),
-            _ if object.starts_with('[') => Some(Outside::Kernel),
-            _ => None,
-        }
+    let is_module =
+        object.strip_suffix(".xz").or(object.strip_suffix(".zst")).unwrap_or(object).ends_with(".ko");
+    if frame.ip >> 63 == 1 || object.starts_with("[kernel") || is_module {
+        return Some(Outside::Kernel);
     }
-
-    /// The path, and the offset that `dsoff` prints after it.
-    fn path(&self) -> (&'l str, Option<u64>) {
-        match self.object.rsplit_once("+0x").map(|(path, offset)| (path, hexadecimal(offset))) {
-            Some((path, offset @ Some(_))) => (path, offset),
-            _ => (self.object, None),
-        }
+    let anonymous = [
+        "//anon",
+        "[heap]",
+        "[stack",
+        "[anon",
+        "/anon_hugepage",
+        "/dev/zero",
+        "/SYSV",
+        "/memfd:",
+        "/tmp/perf-",
+    ];
+    if anonymous.iter().any(|beginning| object.starts_with(beginning)) {
+        return Some(Outside::Anonymous);
     }
-
-    /// The name and the offset after it; `None`: perf knows none.
-    fn symbol(&self) -> Option<(&'l str, Option<u64>)> {
-        let name = self.name.trim();
-        let (name, offset) =
-            match name.rsplit_once("+0x").map(|(before, offset)| (before, hexadecimal(offset))) {
-                Some((before, offset @ Some(_))) => (before, offset),
-                _ => (name, None),
-            };
-        (!name.is_empty() && name != "[unknown]").then_some((name, offset))
+    // Modules of the kernel are in brackets, too.
+    match object {
+        "[unknown]" | "" => Some(Outside::Unknown),
+        _ if object.starts_with('[') => Some(Outside::Kernel),
+        _ => None,
     }
-}
-
-fn hexadecimal(token: &str) -> Option<u64> {
-    let is_digits = token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (is_digits && !token.is_empty()).then(|| u64::from_str_radix(token, 16).ok()).flatten()
-}
-
-/// `sum(int) (/usr/bin/prog)` → the symbol and the file. Both may have parentheses.
-fn split_object(text: &str) -> Option<(&str, &str)> {
-    let inner = text.trim_end().strip_suffix(')')?;
-    let mut depth = 1u32;
-    for (at, byte) in inner.bytes().enumerate().rev() {
-        match byte {
-            b')' => depth += 1,
-            b'(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let object = inner.get(at + 1..)?;
-            // A path has parentheses that do not match.
-            let name = inner.get(..at).filter(|name| name.is_empty() || name.ends_with(' '));
-            return name.map(|name| (name, object)).or_else(|| by_beginning(inner));
-        }
-    }
-    by_beginning(inner)
-}
-
-/// The same by how files begin: with a slash, or a bracket.
-fn by_beginning(inner: &str) -> Option<(&str, &str)> {
-    let at = inner.rfind(" (/").or_else(|| inner.rfind(" (["))?;
-    Some((inner.get(..at + 1)?, inner.get(at + 2..)?))
 }

@@ -34,7 +34,7 @@ pub enum Format {
 pub enum Precision {
     /// The instruction itself was sampled: PEBS, IBS, or a page fault.
     Precise,
-    /// An interrupt came later: the instruction is some way after the cause. Also an event that was only counted along with
+    /// An interrupt came later: the instruction is a few after the cause. Also an event that was only counted along with
     /// samples of another event of its group.
     Skids,
     /// Every execution was counted; nothing was sampled.

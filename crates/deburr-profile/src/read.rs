@@ -6,7 +6,7 @@ use crate::request::Request;
 use crate::{callgrind, perf_data, perf_script, pprof};
 use std::io::{Read, Seek, SeekFrom};
 
-/// How many bytes tell the format.
+/// How many bytes distinguish the formats.
 const BEGINNING: u64 = 64;
 
 /// The format of a file with this beginning, of 64 bytes or more. What is text and not callgrind's may be that of `perf script`.

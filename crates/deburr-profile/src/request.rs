@@ -1,4 +1,4 @@
-//! What a caller gives to the reader besides the profile.
+//! What a caller gives to the reader in addition to the profile.
 
 /// Further files. The reader opens nothing: what it would need is in [`crate::Profile::wanted`], and the caller reads again.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,4 +1,4 @@
-//! Names by their numbers: `(7) main` defines one, `(7)` stands for it.
+//! Names by their numbers: `(7) main` defines one, `(7)` refers to it.
 
 use crate::error::Error;
 use crate::gather::{Gather, NameId};

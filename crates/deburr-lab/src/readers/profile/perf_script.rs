@@ -7,20 +7,18 @@
 //!             prog 18207   544.645902:     250000 cpu-clock:      55d7166862b6 sum+0x16 (/usr/bin/prog)
 //! ```
 //!
-//! The instruction pointer is printed as `%16lx` after a blank or a tabulator (tools/perf/util/evsel_fprintf.c); no other
-//! hexadecimal field has that width, so a command of any name stays in front of it. Where period and event are shown, the
-//! period is the sample's weight: perf varies it to keep its frequency.
+//! [`ScriptFrame`] says how a frame is found in a line. Where period and event are shown, the period is the sample's weight: perf
+//! varies it to keep its frequency.
 
 use super::lines::Lines;
 use super::sample::{Profile, Unit, Weight};
 use super::tally::Tally;
 use crate::readers::error::ReadError;
 use crate::readers::quantity::shortened;
+use deburr_profile::ScriptFrame;
 
 /// The events that come after equal portions of time: those of the kernel's clocks and of cycles.
 const TIMES: [&str; 6] = ["cpu-clock", "task-clock", "cycles", "cpu-cycles", "cpu_cycles", "ref-cycles"];
-/// How wide an instruction pointer is printed.
-const WIDTH: usize = 16;
 
 /// Reads a whole profile.
 pub(super) fn read(lines: &mut Lines<'_>) -> Result<Profile, ReadError> {
@@ -81,7 +79,7 @@ impl Reader {
         if line.starts_with('#') || line.contains(" PERF_RECORD_") {
             return Ok(());
         }
-        match Frame::in_line(line) {
+        match ScriptFrame::in_line(line) {
             Some((head, frame)) => {
                 let weight = self.weight(number, head)?;
                 self.count(number, &frame, weight)
@@ -102,7 +100,7 @@ impl Reader {
         let Some(open) = &mut self.open else {
             return Err(expected(number, line, "a sample before its frames"));
         };
-        let frame = Frame::of(line).ok_or_else(|| expected(number, line, "a frame"))?;
+        let frame = ScriptFrame::of(line).ok_or_else(|| expected(number, line, "a frame"))?;
         open.has_frame = true;
         // The first function that is not inlined is the one that has a symbol.
         if open.is_counted || frame.object == "inlined" {
@@ -113,15 +111,15 @@ impl Reader {
         self.count(number, &frame, weight)
     }
 
-    fn count(&mut self, number: usize, frame: &Frame<'_>, weight: Weight) -> Result<(), ReadError> {
+    fn count(&mut self, number: usize, frame: &ScriptFrame<'_>, weight: Weight) -> Result<(), ReadError> {
         self.frames += 1;
-        if frame.is_kernel() {
+        if is_kernel(frame) {
             self.tally.kernel(weight);
             return Ok(());
         }
         match frame.symbol() {
             None => self.tally.nameless(weight),
-            Some(symbol) => self.tally.function(number, frame.object, symbol, weight)?,
+            Some((symbol, _)) => self.tally.function(number, frame.object, symbol, weight)?,
         }
         Ok(())
     }
@@ -187,90 +185,8 @@ fn expected(number: usize, line: &str, what: &str) -> ReadError {
     )
 }
 
-/// One place of a chain.
-#[derive(Debug, PartialEq, Eq)]
-struct Frame<'l> {
-    ip: u64,
-    /// With its offset.
-    name: &'l str,
-    object: &'l str,
-}
-
-impl<'l> Frame<'l> {
-    /// `55d7166862b6 sum+0x16 (/usr/bin/prog)`.
-    fn of(text: &'l str) -> Option<Frame<'l>> {
-        let (ip, rest) = text.trim_start().split_once(' ')?;
-        let ip = hexadecimal(ip)?;
-        let (name, object) = split_object(rest)?;
-        Some(Frame { ip, name, object })
-    }
-
-    /// A frame at the end of a line, and what is before it.
-    fn in_line(line: &'l str) -> Option<(&'l str, Frame<'l>)> {
-        let bytes = line.as_bytes();
-        let mut at = 0;
-        while let Some(space) = line.get(at..)?.find(' ') {
-            // The token that ends here, and the column after which `%16lx` would have begun.
-            let end = at + space;
-            at = end + 1;
-            let token = line.get(..end)?.rsplit(' ').next()?;
-            let start = end - token.len();
-            let column = start.min(end.saturating_sub(WIDTH));
-            let is_padded = hexadecimal(token).is_some()
-                && end > WIDTH
-                && bytes.get(column - 1..start)?.iter().all(|byte| *byte == b' ');
-            // The first of them or none: looking further would take quadratic time on a hostile line.
-            if is_padded {
-                return Some((line.get(..column)?, Frame::of(line.get(start..)?)?));
-            }
-        }
-        None
-    }
-
-    fn is_kernel(&self) -> bool {
-        self.ip >> 63 == 1 || self.object.starts_with("[kernel") || self.object.starts_with("[guest.kernel")
-    }
-
-    /// The name without its offset; `None`: perf knows none.
-    fn symbol(&self) -> Option<&'l str> {
-        let name = self.name.trim();
-        let name = match name.rsplit_once("+0x") {
-            Some((before, offset)) if hexadecimal(offset).is_some() => before,
-            _ => name,
-        };
-        (!name.is_empty() && name != "[unknown]").then_some(name)
-    }
-}
-
-fn hexadecimal(token: &str) -> Option<u64> {
-    let is_digits = token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (is_digits && !token.is_empty()).then(|| u64::from_str_radix(token, 16).ok()).flatten()
-}
-
-/// `sum(int) (/usr/bin/prog)` → the symbol and the file. Both may have parentheses.
-fn split_object(text: &str) -> Option<(&str, &str)> {
-    let inner = text.trim_end().strip_suffix(')')?;
-    let mut depth = 1u32;
-    for (at, byte) in inner.bytes().enumerate().rev() {
-        match byte {
-            b')' => depth += 1,
-            b'(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let object = inner.get(at + 1..)?;
-            // A path has parentheses that do not match.
-            let name = inner.get(..at).filter(|name| name.is_empty() || name.ends_with(' '));
-            return name.map(|name| (name, object)).or_else(|| by_beginning(inner));
-        }
-    }
-    by_beginning(inner)
-}
-
-/// The same by how files begin: with a slash, or a bracket.
-fn by_beginning(inner: &str) -> Option<(&str, &str)> {
-    let at = inner.rfind(" (/").or_else(|| inner.rfind(" (["))?;
-    Some((inner.get(..at + 1)?, inner.get(at + 2..)?))
+fn is_kernel(frame: &ScriptFrame<'_>) -> bool {
+    frame.ip >> 63 == 1 || frame.object.starts_with("[kernel") || frame.object.starts_with("[guest.kernel")
 }
 
 #[cfg(test)]
