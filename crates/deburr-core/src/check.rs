@@ -27,7 +27,7 @@ const HOT: Share = Share::parts_per_million(5000);
 /// [`Error`], where the bytes are no ELF file that deburr reads, or contradict themselves, or the request names no
 /// rule.
 pub fn check(bytes: &[u8], request: &Request<'_>) -> Result<Report, Error> {
-    examine(bytes, request, ClassSet::EMPTY, |_, _, report| report)
+    examine(bytes, request, ClassSet::EMPTY, |_, _, report, _| report)
 }
 
 /// Checks one ELF file, and makes something of the report and of what it rests on. `marks`: classes that the sweep is
@@ -36,7 +36,7 @@ pub(crate) fn examine<T>(
     bytes: &[u8],
     request: &Request<'_>,
     marks: ClassSet,
-    make: impl FnOnce(&Image<'_>, &Program, Report) -> T,
+    make: impl FnOnce(&Image<'_>, &Program, Report, Option<&Weighing<'_, '_, '_>>) -> T,
 ) -> Result<T, Error> {
     let unknown = request.rules.into_iter().flatten().find(|id| rule::find(id).is_none());
     if let Some(id) = unknown {
@@ -101,15 +101,15 @@ pub(crate) fn examine<T>(
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
-    if let (Some(weighing), Some(weights)) = (weighing, weights) {
-        weigh::fill_in(&mut report, &weighing, weights, (&image, &program));
+    if let (Some(weighing), Some(weights)) = (&weighing, weights) {
+        weigh::fill_in(&mut report, weighing, weights, (&image, &program));
     }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
     let has_shapes = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
     report.facts = (has_shapes || request.claim.is_some()).then(|| context.facts(has_shapes));
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
-    Ok(make(&image, &program, report))
+    Ok(make(&image, &program, report, weighing.as_ref()))
 }
 
 /// Drops findings of some rules that took next to nothing of a run.

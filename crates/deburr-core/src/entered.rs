@@ -95,7 +95,7 @@ pub struct TrapPlace {
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
 pub fn entered(bytes: &[u8], request: &Request<'_>, run: RunFacts<'_>) -> Result<Entered, Error> {
-    examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
+    examine(bytes, request, ClassSet::EMPTY, |image, program, report, _| {
         let view = View { image, program, report: &report, run };
         let functions = view.functions();
         Entered {

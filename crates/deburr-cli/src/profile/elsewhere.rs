@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const LISTED: usize = 20;
 
 /// The profile of a run, and what of it is not in the files that were checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Elsewhere {
     /// The profiler's name of the event.
     pub(crate) event: String,
@@ -49,7 +49,7 @@ pub(crate) struct OtherFile {
 impl Elsewhere {
     /// `found`: the objects that were checked.
     pub(super) fn of(profile: &Profile, event: usize, found: &BTreeSet<usize>) -> Elsewhere {
-        let Some(counted) = profile.events.get(event) else { return Elsewhere::nothing() };
+        let Some(counted) = profile.events.get(event) else { return Elsewhere::default() };
         let total = counted.total.weight;
         let share = |weight: u64| Share::of(weight, total);
         let of = |tally: Tally| share(tally.weight);
@@ -102,23 +102,5 @@ impl Elsewhere {
             files => format!("; most of it is in {}", files.join(", ")),
         };
         format!("the profile saw nothing of the files that were checked{others}")
-    }
-
-    fn nothing() -> Elsewhere {
-        let none = Share::default();
-        Elsewhere {
-            event: String::new(),
-            samples: 0,
-            checked: none,
-            kernel: none,
-            guest: none,
-            anonymous: none,
-            unknown: none,
-            jit: none,
-            other: none,
-            other_files: Vec::new(),
-            lost_records: 0,
-            unread_trace: 0,
-        }
     }
 }

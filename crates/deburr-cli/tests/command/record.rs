@@ -329,7 +329,7 @@ fn may_sample() -> bool {
     assert!(refused || output.status.success(), "{}", stderr(&output));
     if refused {
         assert_eq!(output.status.code(), Some(2));
-        // The harness does not catch this one: it is seen that a test went another way.
+        // The harness does not catch this one: the reader sees that the test took another path.
         let said = format!("not sampled, as this is not permitted here: {}", stderr(&output));
         std::io::stderr().write_all(said.as_bytes()).unwrap();
     }

@@ -59,7 +59,7 @@ struct Named {
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
 pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
-    examine(bytes, request, atomics::WANTS, inspection)
+    examine(bytes, request, atomics::WANTS, |image, program, report, _| inspection(image, program, report))
 }
 
 fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspection {

@@ -34,6 +34,20 @@ pub fn decode(arch: Arch, code: &[u8], svma: Svma) -> Option<Insn> {
     }
 }
 
+/// The instructions that bytes in hexadecimal digits are, the first at `svma`, for tests.
+#[cfg(test)]
+pub(crate) fn decode_hex(arch: Arch, hex: &str, svma: Svma) -> Vec<Insn> {
+    let digit = |byte: &str| u8::from_str_radix(byte, 16).unwrap();
+    let code: Vec<u8> = hex.split_whitespace().map(digit).collect();
+    let (mut insns, mut at) = (Vec::new(), 0);
+    while at < code.len() {
+        let insn = decode(arch, &code[at..], Svma(svma.0 + at as u64)).unwrap();
+        at += usize::from(insn.length);
+        insns.push(insn);
+    }
+    insns
+}
+
 /// Where control goes from the first instruction of `code`, which is at `svma`; `None` if it is not one.
 pub fn step(arch: Arch, code: &[u8], svma: Svma) -> Option<Step> {
     match arch {

@@ -17,6 +17,8 @@ pub mod vector;
 pub mod x86_64;
 
 pub use class::{Class, ClassSet};
+#[cfg(test)]
+pub(crate) use decode::decode_hex;
 pub use decode::{
     arithmetic, decode, disassemble, feature_group_count, features_of, loads_in_place, step, sweep_unit,
     vector_use,

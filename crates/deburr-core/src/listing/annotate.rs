@@ -28,14 +28,14 @@ const MOST_OF_ONE: usize = 12;
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
 pub fn annotate(bytes: &[u8], request: &Request<'_>, bound: usize) -> Result<Annotated, Error> {
-    examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
+    examine(bytes, request, ClassSet::EMPTY, |image, program, report, weighing| {
         let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
         let permitted = baseline.union(deburr_cpu::system_features(image.arch));
         let about = About::of(image, program, &report);
         let (mut code, left_out) = about.listings(permitted, bound);
         let mut sizes = about.sizes();
-        if let Some(samples) = request.samples {
-            weigh(&mut code, &mut sizes, &Weighing::of(samples, image, program));
+        if let Some(weighing) = weighing {
+            weigh(&mut code, &mut sizes, weighing);
         }
         Annotated { report, code, left_out, sizes }
     })

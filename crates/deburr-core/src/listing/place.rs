@@ -36,7 +36,7 @@ pub fn listing(
     place: ListingPlace<'_>,
     view: View,
 ) -> Result<Shown, Error> {
-    examine(bytes, request, ClassSet::EMPTY, |image, program, report| {
+    examine(bytes, request, ClassSet::EMPTY, |image, program, report, _| {
         let file = File { image, program };
         match file.find(place) {
             Found::At { function, focus } => {

@@ -2,7 +2,7 @@
 //!
 //! In: a finding. Out: ranges of code. Mostly it is the finding's own extent. What says of a function that it does by hand what
 //! one instruction does is about the whole function where others call it, and about its loop where it is in one. Where samples
-//! skid, the instruction after a range counts as well.
+//! skid, the instruction after the last range counts as well.
 
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::finding::Finding;

@@ -66,7 +66,7 @@ fn samples_in_a_helper_go_to_its_calls_by_return_addresses() {
     let edge = |leaf, caller, weight| SampledEdge { leaf, caller, weight };
     profile.samples.edges = vec![
         edge(profile.at(CASA), profile.at(CALL_CAS + 4), 480),
-        // Go's way: a byte of the call.
+        // As Go writes it: a byte of the call.
         edge(profile.at(0x68), profile.at(CALL_LDADD + 3), 90),
     ];
     let chains = WeighedBy::CallChains;

@@ -19,7 +19,6 @@ use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
 use crate::profile::Profiles;
 use crate::render::check::html::room::insns_of_file;
-use crate::render::check::html::weights::Weighed;
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::Totals;
@@ -97,8 +96,7 @@ pub(super) fn run(
                         }
                         run.totals.add(&report, bytes);
                         let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
-                        let weights = &Weighed::of(&report, &listings, &sizes);
-                        sinks.file(Checked { report: &report, allowed: &allowed, code, weights })?;
+                        sinks.file(Checked { report: &report, allowed: &allowed, code })?;
                     }
                     Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
                     Outcome::PassedOver(members) => run.totals.other_files += members,

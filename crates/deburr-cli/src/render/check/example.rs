@@ -2,7 +2,6 @@
 //!
 //! In: a renderer. Out: what it makes of the example, as text.
 
-use super::html::weights::Weighed;
 use super::renderer::{Checked, CodeOfFile, Finished, Renderer};
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remark, Remarks};
@@ -61,17 +60,7 @@ pub(crate) fn rendered_with(
         report.allowed = 1;
         totals.add(&report, 4096);
         let code = CodeOfFile::default();
-        renderer
-            .file(
-                &mut out,
-                Checked {
-                    report: &report,
-                    allowed: &allowed,
-                    code,
-                    weights: &Weighed::of(&report, &[], &[]),
-                },
-            )
-            .unwrap();
+        renderer.file(&mut out, Checked { report: &report, allowed: &allowed, code }).unwrap();
     }
     let reason = "32-bit Arm ELF: not supported".to_owned();
     let skipped = [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false }];

@@ -1,6 +1,5 @@
 //! What every format of `deburr check` is: it gets each file when it comes, and the sums of the run at its end.
 
-use super::html::weights::Weights;
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remarks};
 use crate::config::guard::StaleGuard;
@@ -20,8 +19,6 @@ pub(crate) struct Checked<'r> {
     pub(crate) allowed: &'r [Allowed],
     /// The code that findings are about, where a format shows it.
     pub(crate) code: CodeOfFile<'r>,
-    /// What a profile says of it.
-    pub(crate) weights: &'r dyn Weights,
 }
 
 /// Code of one file.

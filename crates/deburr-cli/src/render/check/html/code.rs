@@ -4,7 +4,6 @@
 //! instruction. An address that follows from the instruction before is left out.
 
 use super::texts::{Texts, row};
-use super::weights::Weights;
 use deburr_core::listing::{Edge, Line, Listing, Target};
 use deburr_core::report::SourceLocation;
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ pub(super) const INSN: [&str; 13] = [
 pub(super) type Sources<'s> = dyn FnMut(&str) -> Option<Arc<[String]>> + 's;
 
 /// One function's code.
-pub(super) fn function(listing: &Listing, weights: &dyn Weights, sources: &mut Sources<'_>) -> Value {
+pub(super) fn function(listing: &Listing, sources: &mut Sources<'_>) -> Value {
     let mut texts = Texts::default();
     let mut next: Option<u64> = None;
     let mut last_source: Option<&SourceLocation> = None;
@@ -43,7 +42,7 @@ pub(super) fn function(listing: &Listing, weights: &dyn Weights, sources: &mut S
         next = line.svma.0.checked_add(size);
         let begins = line.source.as_ref().filter(|&source| Some(source) != last_source);
         last_source = line.source.as_ref().or(last_source);
-        rows.push(insn(line, size, follows, begins, weights, sources, &mut texts));
+        rows.push(insn(line, size, follows, begins, sources, &mut texts));
     }
     let of = &listing.function;
     json!({
@@ -63,7 +62,6 @@ fn insn(
     size: u64,
     follows: bool,
     begins: Option<&SourceLocation>,
-    weights: &dyn Weights,
     sources: &mut Sources<'_>,
     texts: &mut Texts,
 ) -> Value {
@@ -93,7 +91,7 @@ fn insn(
         line.exclusive.map_or(Value::Null, |edge| letter(edge).to_string().into()),
         some(line.features.join(" "), texts),
         source,
-        super::rows::weight(weights.instruction((line.section.as_deref(), line.svma))),
+        super::rows::weight(line.share),
     ])
 }
 

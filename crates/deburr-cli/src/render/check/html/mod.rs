@@ -12,4 +12,3 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod texts;
-pub(crate) mod weights;

@@ -17,6 +17,7 @@ use super::room::Rooms;
 use super::rows::{self, Sizes};
 use super::texts::{Texts, shown_value};
 use crate::render::check::renderer::Checked;
+use crate::render::check::text::profile::seen;
 use deburr_core::Report;
 use deburr_core::report::{Atomics, PlacedFinding};
 use serde_json::{Map, Value, json};
@@ -24,18 +25,19 @@ use std::cmp::Reverse;
 
 /// The record of one file.
 pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
-    let Checked { report, weights, code, .. } = checked;
+    let Checked { report, code, .. } = checked;
     let mut record = summary(report);
     let mut texts = Texts::default();
     let chosen = worst(&report.findings, rooms.findings.take(report.findings.len()));
     let count = rooms.functions.take(report.isa_functions.len());
     let functions = report.isa_functions.get(..count).unwrap_or_default();
-    let (findings, evidence) = rows::findings(&chosen, weights, &mut texts);
-    let others = rows::others(&chosen, &report.isa_functions, code, weights, &mut texts);
-    let functions = rows::functions(functions, &Sizes::of(code), weights, &mut texts);
-    let profile = weights
-        .profile()
-        .map(|(what, share)| shown_value(json!({"what": what, "weight": rows::weight(Some(share))})));
+    let (findings, evidence) = rows::findings(&chosen, &mut texts);
+    let others = rows::others(&chosen, &report.isa_functions, code, &mut texts);
+    let functions = rows::functions(functions, &Sizes::of(code), &mut texts);
+    let profile = report
+        .profile
+        .as_ref()
+        .map(|profile| shown_value(json!({"what": seen(profile), "weight": profile.share})));
     let parts = [
         ("findings", findings),
         ("evidence", evidence),

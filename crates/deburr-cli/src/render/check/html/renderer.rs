@@ -66,7 +66,7 @@ impl Renderer for Html {
         let mut functions = Vec::new();
         for listing in file.code.listings {
             match self.rooms.code.take_all(listing.insns.len()) {
-                true => functions.push(code::function(listing, file.weights, &mut |name| sources.of(name))),
+                true => functions.push(code::function(listing, &mut |name| sources.of(name))),
                 false => self.rooms.code.leave_out(1),
             }
         }

@@ -4,9 +4,10 @@
 //! numbers in the file's table.
 
 use super::texts::{Texts, row, shown_value};
-use super::weights::{Weight, Weights};
 use crate::render::check::renderer::CodeOfFile;
+use crate::render::check::text::profile::said_by;
 use deburr_core::listing::FunctionSize;
+use deburr_core::profile::Share;
 use deburr_core::report::{Guard, Hex, IsaFunction, PlacedFinding};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -42,17 +43,13 @@ pub(super) const FUNCTION: [&str; 16] = [
 /// The columns of a function of the first level that findings are in.
 pub(super) const OTHER: [&str; 6] = ["name", "near", "at", "in", "size", "weight"];
 
-/// A share from 0 to 1.
-pub(super) fn weight(weight: Option<Weight>) -> Value {
-    weight.map_or(Value::Null, Value::from)
+/// A share of what a profile saw, from 0 to 1; nothing is left out.
+pub(super) fn weight(share: Option<Share>) -> Value {
+    share.filter(|share| *share != Share::default()).map_or(Value::Null, |share| share.fraction().into())
 }
 
 /// Findings, and their evidence, each once.
-pub(super) fn findings(
-    chosen: &[&PlacedFinding],
-    weights: &dyn Weights,
-    texts: &mut Texts,
-) -> (Value, Value) {
+pub(super) fn findings(chosen: &[&PlacedFinding], texts: &mut Texts) -> (Value, Value) {
     let mut evidence: Vec<Value> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut rows = Vec::with_capacity(chosen.len());
@@ -79,8 +76,8 @@ pub(super) fn findings(
             texts.optional(source.map(|source| source.file.as_str())),
             source.map_or(Value::Null, |source| source.line.into()),
             compiler.map_or(Value::Null, shown_value),
-            weight(weights.finding(finding).map(|(share, _)| share)),
-            weights.finding(finding).and_then(|(_, by)| by).map_or(Value::Null, |by| texts.number(by)),
+            weight(finding.weight.map(|weight| weight.share)),
+            texts.optional(finding.weight.and_then(|weight| said_by(weight.by))),
         ]));
     }
     (Value::Array(rows), Value::Array(evidence))
@@ -98,12 +95,7 @@ impl<'s> Sizes<'s> {
 }
 
 /// Functions above the first level.
-pub(super) fn functions(
-    chosen: &[IsaFunction],
-    sizes: &Sizes<'_>,
-    weights: &dyn Weights,
-    texts: &mut Texts,
-) -> Value {
+pub(super) fn functions(chosen: &[IsaFunction], sizes: &Sizes<'_>, texts: &mut Texts) -> Value {
     let rows = chosen.iter().map(|function| {
         let section = function.section.as_deref();
         let size = sizes.0.get(&(section.map(Arc::from), function.svma));
@@ -138,7 +130,7 @@ pub(super) fn functions(
             texts.optional(function.group.as_deref()),
             endangered.map_or(Value::Null, |cpus| cpus.iter().map(|cpu| texts.number(cpu)).collect()),
             if function.tried.is_empty() { Value::Null } else { shown_value(json!(function.tried)) },
-            weight(weights.function((section, function.svma))),
+            weight(function.share),
         ])
     });
     Value::Array(rows.collect())
@@ -149,7 +141,6 @@ pub(super) fn others(
     chosen: &[&PlacedFinding],
     above: &[IsaFunction],
     code: CodeOfFile<'_>,
-    weights: &dyn Weights,
     texts: &mut Texts,
 ) -> Value {
     let above: HashSet<Place> =
@@ -176,7 +167,7 @@ pub(super) fn others(
             size.svma.to_string().into(),
             texts.optional(size.section.as_deref()),
             size.size.into(),
-            weight(weights.function((size.section.as_deref(), size.svma))),
+            weight(size.share),
         ])
     });
     Value::Array(rows.collect())

@@ -1,14 +1,14 @@
 //! The page's data compared with the report it is made of, and what must hold whatever the report says.
 
 use super::renderer::Html;
-use super::weights::{Weighed, WeighedPlace, Weight, Weights};
 use crate::config::allow::Remarks;
 use crate::render::check::example::{example, example_across, example_with, rendered, rendered_with};
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished, Renderer};
 use crate::render::check::totals::Totals;
 use crate::render::page::script::source_of;
-use deburr_core::Report;
-use deburr_core::report::{Hex, PlacedFinding};
+use deburr_core::listing::Annotated;
+use deburr_core::profile::Share;
+use deburr_core::report::Hex;
 use deburr_core::{Request, annotate};
 use serde_json::{Map, Value, json};
 
@@ -185,51 +185,32 @@ fn twenty_five_thousand_findings_have_room_and_what_has_none_is_counted() {
     );
 }
 
-/// A profile of 1,000 samples, of which some are at each address that ends with 0.
-#[derive(Debug)]
-struct Constructed;
-
-const WEIGHT: Weight = 0.125;
-
-impl Weights for Constructed {
-    fn profile(&self) -> Option<(String, Weight)> {
-        Some(("cycles".to_owned(), 1.0))
-    }
-
-    fn function(&self, _: WeighedPlace<'_>) -> Option<Weight> {
-        Some(WEIGHT)
-    }
-
-    fn finding(&self, finding: &PlacedFinding) -> Option<(Weight, Option<&'static str>)> {
-        (finding.rule == "llsc-loop").then_some((WEIGHT, Some("by hand")))
-    }
-
-    fn instruction(&self, (section, svma): WeighedPlace<'_>) -> Option<Weight> {
-        (section == Some(".text") && svma.0.is_multiple_of(16)).then_some(WEIGHT)
-    }
+/// The object that pages are made of here.
+fn object() -> Annotated {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-core/fixtures/llsc_loop/hit-cas.o");
+    annotate(&std::fs::read(path).unwrap(), &Request::default(), 1000).unwrap()
 }
 
 /// The page of an object with code.
-fn page_of_object(weights: &dyn Weights) -> (String, Report) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-core/fixtures/llsc_loop/hit-cas.o");
-    let annotated = annotate(&std::fs::read(path).unwrap(), &Request::default(), 1000).unwrap();
+fn page_of(annotated: &Annotated) -> String {
     let (mut html, mut out, mut totals) = (Html::default(), Vec::new(), Totals::default());
     let code = CodeOfFile { listings: &annotated.code, left_out: 0, sizes: &annotated.sizes };
     totals.add(&annotated.report, 1);
     html.begin(&mut out).unwrap();
-    html.file(&mut out, Checked { report: &annotated.report, allowed: &[], code, weights }).unwrap();
+    html.file(&mut out, Checked { report: &annotated.report, allowed: &[], code }).unwrap();
     let remarks = &Remarks { stale: Vec::new(), exceeded: Vec::new() };
     html.end(
         &mut out,
         Finished { totals: &totals, skipped: &[], across: &[], stale_guards: &[], remarks, profile: None },
     )
     .unwrap();
-    (String::from_utf8(out).unwrap(), annotated.report)
+    String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn code_of_findings_is_there_with_all_its_addresses() {
-    let (page, report) = page_of_object(&Weighed::of(&example(), &[], &[]));
+    let annotated = object();
+    let (page, report) = (page_of(&annotated), &annotated.report);
     let code = json_in(&page, "class=\"code\"").remove(0);
     let mut places = Vec::new();
     for listing in code.as_array().unwrap() {
@@ -251,9 +232,23 @@ fn code_of_findings_is_there_with_all_its_addresses() {
 
 #[test]
 fn weights_are_where_a_profile_says() {
-    let (page, _) = page_of_object(&Constructed);
+    // An eighth of it is at each address that ends with 0.
+    let eighth = Some(Share::parts_per_million(125_000));
+    let mut annotated = object();
+    for line in annotated.code.iter_mut().flat_map(|listing| &mut listing.insns) {
+        line.share = if line.svma.0.is_multiple_of(16) { eighth } else { Some(Share::default()) };
+    }
+    annotated.sizes.iter_mut().for_each(|size| size.share = eighth);
+    let weight = json!({"share": 0.125, "by": "call-chains"});
+    annotated.report.findings[0].weight = serde_json::from_value(weight).unwrap();
+    let profile =
+        json!({"event": "cycles", "samples": 0, "skids": true, "share": 1.0, "lost": 0, "functions": []});
+    annotated.report.profile = serde_json::from_value(profile).unwrap();
+    let page = page_of(&annotated);
     let file = files(&page).remove(0);
-    assert_eq!(file["profile"], json!({"what": "cycles", "weight": 1.0}));
+    assert_eq!(file["profile"], json!({"what": "100 % of cycles", "weight": 1.0}));
+    let first = row(&page, "finding", &file["findings"][0], &file["texts"], &["by"]);
+    assert_eq!(first["by"], "with what it calls, by call chains");
     let weight = json!(0.125);
     assert_eq!(row(&page, "finding", &file["findings"][0], &file["texts"], &[])["weight"], weight);
     assert_eq!(row(&page, "other", &file["others"][0], &file["texts"], &[])["weight"], weight);

@@ -10,6 +10,7 @@ use crate::render::check::location::function_of;
 use crate::render::line::{fit, fit_end, wrapped};
 use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
+use deburr_core::finding::Severity;
 use deburr_core::profile::Share;
 use deburr_core::report::{Advice, Atomics, PlacedFinding, Root, ThreadCost};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,10 +48,11 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     for fault in &report.faults {
         writeln!(out, "  {} {fault}", palette.dim("fault:"))?;
     }
+    let least = report.profile.is_some().then(|| threshold(report, detail));
     for group in groups(report) {
         let cost = group.first().map_or_else(String::new, |first| cost(report, &first.rule));
-        match report.profile {
-            Some(_) => weighed_group(out, report, &group, &cost, detail)?,
+        match least {
+            Some(least) => weighed_group(out, report, &group, (&cost, least), detail)?,
             None => rule_group(out, report, &group, &cost, detail)?,
         }
     }
@@ -165,14 +167,12 @@ fn weighed_group(
     out: &mut dyn Write,
     report: &Report,
     group: &[&PlacedFinding],
-    cost: &str,
+    (cost, least): (&str, Share),
     detail: &Detail,
 ) -> io::Result<()> {
     let Some(first) = group.first() else { return Ok(()) };
     let palette = detail.palette;
     let severity = group.iter().map(|finding| finding.severity).max().unwrap_or(first.severity);
-    let head = palette.severity(severity, &format!("{}[{}]", severity.name(), first.rule));
-    let least = threshold(report, detail);
     // The heaviest come first.
     let (hot, cold) = group.split_at(group.partition_point(|finding| own_share(finding) >= least));
     let share = share_of(group.iter().copied()).unwrap_or_default();
@@ -185,8 +185,7 @@ fn weighed_group(
             format!(" {share} of the run in {findings}, {} of them hot{cost}{removal}", grouped(hot as u64))
         }
     };
-    let used = 2 + severity.name().len() + first.rule.len() + 2;
-    writeln!(out, "  {head}{}", fit(&text, detail.width.map(|width| width.saturating_sub(used))))?;
+    heading(out, severity, &first.rule, &text, detail)?;
     // With `--top` the user has said how many.
     let most = detail.limit.or(detail.top.map(|_| 0)).unwrap_or(if detail.verbose { 0 } else { WORST });
     let shown = if most == 0 { hot.len() } else { most.min(hot.len()) };
@@ -203,6 +202,19 @@ fn weighed_group(
     Ok(())
 }
 
+/// The line above the findings of a rule.
+fn heading(
+    out: &mut dyn Write,
+    severity: Severity,
+    rule: &str,
+    text: &str,
+    detail: &Detail,
+) -> io::Result<()> {
+    let head = format!("{}[{rule}]", severity.name());
+    let room = detail.width.map(|width| width.saturating_sub(2 + head.len()));
+    writeln!(out, "  {}{}", detail.palette.severity(severity, &head), fit(text, room))
+}
+
 fn rule_group(
     out: &mut dyn Write,
     report: &Report,
@@ -212,7 +224,6 @@ fn rule_group(
 ) -> io::Result<()> {
     let Some(first) = group.first() else { return Ok(()) };
     let palette = detail.palette;
-    let head = palette.severity(first.severity, &format!("{}[{}]", first.severity.name(), first.rule));
     let functions: BTreeSet<_> = group.iter().filter_map(|finding| finding.function.as_deref()).collect();
     let within = match functions.len() {
         0 | 1 => String::new(),
@@ -234,8 +245,7 @@ fn rule_group(
     let removal = if is_cut { removal(report, &first.rule) } else { String::new() };
     let findings = counted(group.len() as u64, "finding");
     let text = format!(" {findings}{within}{looped}{cost}{removal}");
-    let used = 2 + first.severity.name().len() + first.rule.len() + 2;
-    writeln!(out, "  {head}{}", fit(&text, detail.width.map(|width| width.saturating_sub(used))))?;
+    heading(out, first.severity, &first.rule, &text, detail)?;
     let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
     for (finding, count) in shown {
         place(out, finding, *count, None, width, detail)?;

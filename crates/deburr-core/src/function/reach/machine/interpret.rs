@@ -122,8 +122,8 @@ pub(crate) fn interpret(
     Some(facts)
 }
 
-/// Whether what a function loads, and nobody knows, may be an answer of the CPU: it reads what the kernel says, or it has
-/// `cpuid` as one of several ways to serialize, and chooses.
+/// Whether what a function loads, and nobody knows, may be an answer of the CPU: it reads what the kernel says, or it
+/// chooses whether to serialize by `cpuid`.
 fn loads_answers(file: &View<'_, '_>, summaries: &Summaries, function: &Function) -> bool {
     summaries.serializing.contains(&function.start) || file.auxv_readers().contains(&function.start)
 }

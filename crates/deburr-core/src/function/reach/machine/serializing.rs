@@ -96,18 +96,11 @@ fn is_leaf_zero(before: &[Insn]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::insn::decode;
+    use crate::insn::decode_hex;
 
     /// Whether the first `cpuid` of some x86-64 code is a fence.
     fn serializes_only(hex: &str) -> bool {
-        let digit = |byte: &str| u8::from_str_radix(byte, 16).unwrap();
-        let code: Vec<u8> = hex.split_whitespace().map(digit).collect();
-        let (mut insns, mut at) = (Vec::new(), 0);
-        while at < code.len() {
-            let insn = decode(Arch::X86_64, &code[at..], Svma(0x1000 + at as u64)).unwrap();
-            at += usize::from(insn.length);
-            insns.push(insn);
-        }
+        let insns = decode_hex(Arch::X86_64, hex, Svma(0x1000));
         let query = insns.iter().find(|insn| insn.operation == Operation::CpuId).unwrap().svma;
         is_serializing_only(&Graph::of_insns(insns), query)
     }

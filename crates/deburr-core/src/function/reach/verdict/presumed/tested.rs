@@ -322,21 +322,14 @@ fn is_frame(memory: &Memory, arch: Arch) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::insn::decode;
+    use crate::insn::{decode, decode_hex};
 
     /// The offset and size of a field, and its tests.
     type FieldTests = ((i64, u8), Vec<Test>);
 
     /// What some x86-64 code tests: of each read its field and tests, and of each argument.
     fn tested(hex: &str) -> (Vec<FieldTests>, Vec<Vec<Test>>) {
-        let digit = |byte: &str| u8::from_str_radix(byte, 16).unwrap();
-        let code: Vec<u8> = hex.split_whitespace().map(digit).collect();
-        let (mut insns, mut at) = (Vec::new(), 0);
-        while at < code.len() {
-            let insn = decode(Arch::X86_64, &code[at..], Svma(0x1000 + at as u64)).unwrap();
-            at += usize::from(insn.length);
-            insns.push(insn);
-        }
+        let insns = decode_hex(Arch::X86_64, hex, Svma(0x1000));
         let tested = Tested::of(&Graph::of_insns(insns), (Arch::X86_64, Svma(0x1000)), &|_| true);
         let list = |tests: BTreeSet<Test>| tests.into_iter().collect();
         let reads = tested.reads.into_iter().map(|read| (read.field, list(read.tests))).collect();
