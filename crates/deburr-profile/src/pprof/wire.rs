@@ -62,6 +62,7 @@ impl<'a> Message<'a> {
             return Ok(None);
         }
         let tag = self.varint()?;
+        let field = number(tag).ok_or_else(|| self.cursor.fault("a field with a number, found 0"))?;
         let value = match tag & 7 {
             0 => Value::Number(self.varint()?),
             1 => Value::Number(self.cursor.u64()?),
@@ -72,7 +73,7 @@ impl<'a> Message<'a> {
             5 => Value::Number(u64::from(self.cursor.u32()?)),
             kind => return Err(self.cursor.fault(format!("a wire type of protocol buffers, found {kind}"))),
         };
-        Ok(Some((tag >> 3, value)))
+        Ok(Some((field, value)))
     }
 }
 
@@ -106,28 +107,32 @@ impl<R: Read> Fields<R> {
         Ok(())
     }
 
+    fn byte(&mut self) -> Result<u8, Error> {
+        let offset = self.offset;
+        let byte = unread(&mut self.input, offset)?.first().copied();
+        let byte = byte.ok_or_else(|| Error::new(offset, "1 bytes, found 0: the profile is cut off"))?;
+        self.input.consume(1);
+        self.offset += 1;
+        Ok(byte)
+    }
+
     fn varint(&mut self) -> Result<u64, Error> {
         let offset = self.offset;
-        varint(|| {
-            self.read(1)?;
-            Ok(self.bytes.first().copied().unwrap_or(0))
-        })?
-        .ok_or_else(|| Error::new(offset, "a number of at most ten bytes"))
+        varint(|| self.byte())?.ok_or_else(|| Error::new(offset, "a number of at most ten bytes"))
     }
 
     /// The next field: its number, its value and the value's offset.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'_>, u64)>, Error> {
         let offset = self.offset;
-        let rest =
-            self.input.fill_buf().map_err(|error| Error::new(offset, format!("readable bytes: {error}")))?;
-        if rest.is_empty() {
+        if unread(&mut self.input, offset)?.is_empty() {
             return Ok(None);
         }
         let tag = self.varint()?;
+        let field = number(tag).ok_or_else(|| Error::new(offset, "a field with a number, found 0"))?;
         let length = match tag & 7 {
             0 => {
                 let number = self.varint()?;
-                return Ok(Some((tag >> 3, Value::Number(number), offset)));
+                return Ok(Some((field, Value::Number(number), offset)));
             }
             1 => 8,
             2 => self.varint()?,
@@ -137,8 +142,18 @@ impl<R: Read> Fields<R> {
         let at = self.offset;
         self.read(length)?;
         // Nothing that is read here is of a fixed width.
-        Ok(Some((tag >> 3, Value::Bytes(&self.bytes), at)))
+        Ok(Some((field, Value::Bytes(&self.bytes), at)))
     }
+}
+
+/// The number of a field; none is 0.
+fn number(tag: u64) -> Option<u64> {
+    Some(tag >> 3).filter(|number| *number > 0)
+}
+
+/// What is read ahead of a stream; nothing at its end.
+fn unread(input: &mut impl BufRead, offset: u64) -> Result<&[u8], Error> {
+    input.fill_buf().map_err(|error| Error::new(offset, format!("readable bytes: {error}")))
 }
 
 /// A number in groups of seven bits, the lowest first. `None`: it does not end.
@@ -157,6 +172,13 @@ fn varint(mut next: impl FnMut() -> Result<u8, Error>) -> Result<Option<u64>, Er
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_without_a_number_is_no_field() {
+        let zeros = [0u8; 4];
+        assert!(Message::new(&zeros, 0).field().is_err());
+        assert!(Fields::new(&zeros[..]).next().is_err());
+    }
 
     #[test]
     fn fields_are_read_from_memory_and_from_a_stream() {
