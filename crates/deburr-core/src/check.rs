@@ -79,6 +79,7 @@ pub(crate) fn examine<T>(
         above_baseline: &above_baseline,
         strict: request.strict,
         linkage: linkage.as_ref(),
+        is_profiled: request.samples.is_some(),
         named: request.named,
         shared: Shared::default(),
     };
@@ -87,8 +88,11 @@ pub(crate) fn examine<T>(
 
     let weighing = request.samples.map(|samples| Weighing::of(samples, &image, &program));
     let mut weights = weighing.as_ref().map(|weighing| weighing.findings(&findings));
-    if let Some(weights) = weights.as_mut().filter(|_| !request.when_hot.is_empty()) {
-        keep_hot(&mut findings, weights, request.when_hot);
+    if let Some(weights) = weights.as_mut() {
+        let is_kept = |finding: &Finding, weight: Share| {
+            weight >= HOT || !rule::counts_when_hot(finding.rule, request.when_hot, &context)
+        };
+        keep(&mut findings, weights, is_kept);
     }
 
     let mut report = build::describe(&image, &program);
@@ -112,13 +116,10 @@ pub(crate) fn examine<T>(
     Ok(make(&image, &program, report, weighing.as_ref()))
 }
 
-/// Drops findings of some rules that took next to nothing of a run.
-fn keep_hot(findings: &mut Vec<Finding>, weights: &mut Vec<Weighed>, rules: &[&str]) {
-    let is_kept = |(finding, weighed): &(Finding, Weighed)| {
-        !rules.contains(&finding.rule) || weighed.weight.share >= HOT
-    };
-    let kept = std::mem::take(findings).into_iter().zip(std::mem::take(weights)).filter(is_kept);
-    (*findings, *weights) = kept.unzip();
+/// Drops findings with their weights.
+fn keep(findings: &mut Vec<Finding>, weights: &mut Vec<Weighed>, is_kept: impl Fn(&Finding, Share) -> bool) {
+    let both = std::mem::take(findings).into_iter().zip(std::mem::take(weights));
+    (*findings, *weights) = both.filter(|(finding, weighed)| is_kept(finding, weighed.weight.share)).unzip();
 }
 
 /// Leaves open what nothing in an archive's member leads to but a name that resolvers of other members choose.

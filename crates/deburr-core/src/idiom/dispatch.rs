@@ -20,7 +20,7 @@ const LARGEST: usize = 40;
 /// Maximum number of loops of a leaf.
 const LOOPS: usize = 2;
 /// Features of scalar instructions.
-const SCALAR: FeatureSet = FeatureSet::of(&[
+pub const SCALAR: FeatureSet = FeatureSet::of(&[
     Feature::POPCNT,
     Feature::SSE4_2,
     Feature::LZCNT,

@@ -80,6 +80,10 @@ pub struct Context<'a> {
     pub strict: bool,
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
+    /// Whether a profile shows what is hot: then rules may report what counts only there, see [`counts_when_hot`].
+    ///
+    /// [`counts_when_hot`]: super::counts_when_hot
+    pub is_profiled: bool,
     /// Ids of the rules that the user names.
     pub named: &'a [&'a str],
     /// Worked out once, for the first user.

@@ -1,5 +1,5 @@
 //! `dispatched-leaf`: a small function that is chosen at run time for an instruction that every machine of the target
-//! has.
+//! has; without a target, a hot one for what the machine of a profile has.
 
 use super::{Context, Rule};
 use crate::benchmark::Benchmark;
@@ -10,7 +10,7 @@ use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::Feature;
 
-/// The rule. It is silent unless the user states a target or a baseline.
+/// The rule. It is silent unless the user states a target or a baseline, or gives a profile.
 pub(super) const RULE: Rule = Rule {
     id: "dispatched-leaf",
     summary: "small function chosen at run time for an instruction that the target guarantees",
@@ -24,8 +24,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let Some(there) = context.guaranteed() else { return Vec::new() };
-    let mut leaves = dispatch::leaves(context.image, context.program, context.verdicts, there.with_implied());
+    let there = match context.guaranteed() {
+        Some(there) => there.with_implied(),
+        // What the profile saw run was there.
+        None if context.is_profiled => dispatch::SCALAR,
+        None => return Vec::new(),
+    };
+    let mut leaves = dispatch::leaves(context.image, context.program, context.verdicts, there);
     if leaves.is_empty() {
         return Vec::new();
     }
@@ -48,9 +53,12 @@ fn finding(context: &Context<'_>, leaf: &Leaf<'_>) -> Option<Finding> {
         GuardKind::Table => "chosen through a table",
         _ => "chosen through a pointer",
     };
-    let message = format!(
-        "{instructions} instructions with {needs}, which the target guarantees, {choice} (set at {place}{within})"
-    );
+    let known = match context.guaranteed() {
+        Some(_) => "the target guarantees",
+        None => "the profiled machine has",
+    };
+    let message =
+        format!("{instructions} instructions with {needs}, which {known}, {choice} (set at {place}{within})");
     let mut evidence = vec![
         ("features", Value::List(features)),
         ("instructions", Value::Number(instructions as u64)),

@@ -60,6 +60,11 @@ pub const RULES: &[Rule] = &[
 /// only what is hot counts.
 pub const WHEN_HOT: [&str; 3] = [narrow_vectors::RULE.id, scalar_hot_loop::RULE.id, straddling_loop::RULE.id];
 
+/// Whether findings of a rule count only where they are hot. `when_hot`: as in [`Request`](crate::request::Request).
+pub fn counts_when_hot(id: &str, when_hot: &[&str], context: &Context<'_>) -> bool {
+    when_hot.contains(&id) || (id == dispatched_leaf::RULE.id && context.guaranteed().is_none())
+}
+
 /// What rules do in addition at the end of a run, when all files are known.
 pub const ACROSS: &[Across] = &[claim_unused::ACROSS, scalar_twin::ACROSS];
 

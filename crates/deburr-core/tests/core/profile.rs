@@ -3,6 +3,7 @@
 use deburr_core::image::Image;
 use deburr_core::profile::{CountedCall, SamplePlace, SampledEdge, Samples, WeighedBy};
 use deburr_core::{Report, Request, check};
+use deburr_cpu::FeatureSet;
 use std::path::Path;
 
 /// `bl __aarch64_cas4_acq` and `bl __aarch64_ldadd8_relax` in `lock_and_count`; instructions of these helpers.
@@ -143,4 +144,30 @@ fn rules_that_count_when_hot_report_nothing_cold() {
     let hot = report(10_000);
     assert!(!hot.findings.is_empty());
     assert!(report(10).findings.is_empty());
+}
+
+#[test]
+fn a_choice_of_a_leaf_counts_without_a_target_where_it_is_hot() {
+    let bytes = object("dispatched_leaf/hit-pointer.o");
+    let report = |weight: u64, target: Option<FeatureSet>| {
+        // `fast` is the first function.
+        let leaves = vec![(SamplePlace::FileOffset(base(&bytes)), weight)];
+        let samples = Samples { total: 1_000_000, leaves, ..Samples::default() };
+        let samples = (weight > 0).then_some(&samples);
+        let rules = ["dispatched-leaf"];
+        let request = Request { rules: Some(&rules), samples, target, ..Request::default() };
+        check(&bytes, &request).expect("an object")
+    };
+    let hot = report(10_000, None);
+    assert_eq!(hot.findings.len(), 1);
+    assert!(
+        hot.findings[0].message.contains("which the profiled machine has"),
+        "{}",
+        hot.findings[0].message
+    );
+    assert!(report(10, None).findings.is_empty());
+    assert!(report(0, None).findings.is_empty());
+    // What a target guarantees is said where it is cold, too.
+    let target = deburr_cpu::Target::parse("x86-64-v2").expect("a level").features;
+    assert_eq!(report(10, Some(target)).findings.len(), 1);
 }
