@@ -1,6 +1,7 @@
 //! The verbs: arguments → what is printed, and the exit status.
 
 mod bench;
+mod by_function;
 mod catalogue;
 mod check;
 mod compare;

@@ -2,6 +2,7 @@
 //! those that render many files write each when it comes: none holds the findings of a run.
 
 pub(crate) mod bench;
+pub(crate) mod by_function;
 pub(crate) mod check;
 pub(crate) mod compare;
 mod csv;

@@ -7,13 +7,15 @@
 //! against the options is found out by a rehearsal, whose output is caught.
 
 use crate::emulate::run::in_path;
-use crate::measure::process::{End, Left};
+use crate::measure::process::{End, Left, Task};
 use crate::measure::stop::Stop;
+use crate::readers::ReadError;
+use crate::readers::profile::{self, Profile};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::ffi::OsString;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -72,17 +74,50 @@ impl Perf {
         in_path("perf").map(|program| Perf { program })
     }
 
-    fn command(&self, recording: &Recording, output: &Path) -> Command {
-        let mut command = Command::new(&self.program);
-        command.args(["record", "-F"]).arg(recording.frequency.to_string());
+    /// The words that record what comes after them.
+    fn words(&self, recording: &Recording, output: &Path) -> Vec<OsString> {
+        let mut words = vec![self.program.clone().into(), "record".into(), "-F".into()];
+        words.push(recording.frequency.to_string().into());
         for event in &recording.events {
-            command.arg("-e").arg(event);
+            words.extend(["-e".into(), event.into()]);
         }
         if let Some(mode) = recording.call_graph {
-            command.args(["--call-graph", mode]);
+            words.extend(["--call-graph".into(), mode.into()]);
         }
-        command.arg("-o").arg(output);
+        words.extend(["-o".into(), output.into()]);
+        words
+    }
+
+    fn command(&self, recording: &Recording, output: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(self.words(recording, output).into_iter().skip(1));
         command
+    }
+
+    /// A task that records another one to a file, whose path is absolute.
+    pub fn recorded(&self, recording: &Recording, task: &Task, output: &Path) -> Task {
+        let mut words = self.words(recording, output);
+        words.extend(["-q".into(), "--".into()]);
+        words.extend(task.words.iter().cloned());
+        Task { words, counted: Vec::new(), ..task.clone() }
+    }
+
+    /// What functions took in a recording.
+    ///
+    /// # Errors
+    /// Where perf cannot be started.
+    pub fn functions(&self, recorded: &Path) -> io::Result<Result<Profile, ReadError>> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(["script", "--no-inline", "-F", "comm,tid,time,period,event,ip,sym,dso", "-i"])
+            .arg(recorded);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let text = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        let read = profile::read(&mut BufReader::with_capacity(1 << 16, text));
+        // Where the text is not read to its end, its writer would wait.
+        let _ = child.kill();
+        child.wait()?;
+        Ok(read)
     }
 
     /// Records nothing, of a program that does nothing: what perf says where it does not want to.
@@ -233,5 +268,9 @@ mod tests {
         assert_eq!(words(&recording), "record -F 99 -e cycles:P -e cache-misses -o ./-o");
         let recording = Recording { call_graph: Some("dwarf"), ..recording };
         assert!(words(&recording).contains(" --call-graph dwarf -o "));
+        let task = Task { words: vec!["prog".into(), "-v".into()], ..Task::default() };
+        let recorded = perf.recorded(&recording, &task, Path::new("/t")).words;
+        assert_eq!(recorded[0], "perf");
+        assert!(recorded.ends_with(&["/t", "-q", "--", "prog", "-v"].map(OsString::from)));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const PAIRS: u32 = 40;
 #[command(group = ArgGroup::new("measured").args(["values", "files"]))]
 #[command(group = ArgGroup::new("running").multiple(true).conflicts_with("measured").args([
     "param", "seed", "setup", "prepare", "relink", "cleanup", "cwd", "env_a", "env_b", "input", "output", "pin", "timeout", "ignore_failure",
-    "min_pairs", "max_time", "warmup", "under_load", "save",
+    "min_pairs", "max_time", "warmup", "under_load", "save", "by_function",
 ]))]
 #[command(group = ArgGroup::new("first").multiple(true).args(["a", "against"]))]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -35,6 +35,7 @@ pub(crate) const PAIRS: u32 = 40;
   deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
   deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
   deburr compare --expect not-worse --a ./old --b ./new   for CI
+  deburr compare --by-function --a ./old --b ./new        and which functions became faster or slower
   deburr compare --save main --aa ./server                keeps the program of today, so that later:
   deburr compare --expect not-worse --against main        the same command with the program as it is then
   deburr compare log records/                             where a series of records became worse
@@ -159,6 +160,10 @@ pub(crate) struct Compare {
     /// Added to B's environment (can be given more than once)
     #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_b: Vec<String>,
+
+    /// Afterwards run both sides under perf, and say which functions account for the difference
+    #[arg(long, conflicts_with_all = ["client", "param"], help_heading = "What to measure")]
+    pub(crate) by_function: bool,
 
     /// Write the runs there [default: a new file in ~/.local/state/deburr/compare]
     #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
@@ -319,6 +324,7 @@ impl Compare {
             layout_floor: None,
             env_a: Vec::new(),
             env_b: Vec::new(),
+            by_function: false,
             record: None,
             resume: None,
             expect: None,

@@ -11,10 +11,14 @@ use super::provenance::provenance;
 use super::record_path;
 use super::saved;
 use super::watch::{LayoutWatch, Watch};
+use crate::args::batch::Progress;
 use crate::args::compare::Compare;
+use crate::cmd::by_function::Sampler;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
+use crate::cmd::progress::LiveLine;
 use crate::output::{self, target::Stream};
+use crate::render::by_function::ByFunction;
 use crate::render::compare::document::CompareDocument;
 use deburr_lab::measure::experiment::{self, Experiment};
 use deburr_lab::measure::layouts;
@@ -106,6 +110,9 @@ fn prepared(
     let plan = plan::plan(options, contest, seed)?;
     Terms::of(&plan, None)?.rule(rope, 1)?;
     preflight::before_setup(&plan)?;
+    if options.by_function {
+        Sampler::find().map_err(|reason| format!("--by-function: {reason}"))?;
+    }
     Ok(plan)
 }
 
@@ -119,17 +126,40 @@ fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -
     let measured = around(plan.setup.as_ref(), "--setup", stop)
         .and_then(|_| if plan.setup.is_some() { preflight::after_setup(&plan) } else { Ok(()) })
         .and_then(|()| sweep(&plan, &mut record, runs, (terms, rope), options, stop));
+    let profiled = match &measured {
+        Ok((points, true)) if options.by_function => by_function(&plan, points, options, stop),
+        _ => Ok(None),
+    };
     // Whoever interrupts the runs wants them cleaned up.
     let cleaned = around(plan.cleanup.as_ref(), "--cleanup", &stop.only_further());
     let (points, is_whole) = measured.map_err(|failure| complain(&failure))?;
     if points.is_empty() {
         return Err(complain(&"interrupted before there were two pairs"));
     }
-    let document =
+    let mut document =
         document(&plan, &points, (&terms, rope), options, &path).map_err(|error| complain(&error))?;
-    let interrupted = !is_whole || cleaned == Ok(false);
+    let interrupted = !is_whole || cleaned == Ok(false) || stop.is_wanted();
     let pairs = points.into_iter().flat_map(|point| point.pairs).collect();
-    Ok(Ran { document, interrupted, pairs, fault: cleaned.err(), is_stdout })
+    let mut fault = cleaned.err();
+    match profiled {
+        Ok(found) => document.by_function = found,
+        Err(reason) => fault = Some(format!("--by-function: {reason}")),
+    }
+    Ok(Ran { document, interrupted, pairs, fault, is_stdout })
+}
+
+/// Runs both sides under perf. `None`: somebody wanted to stop.
+fn by_function(
+    plan: &ComparePlan,
+    points: &[Measurements],
+    options: &Compare,
+    stop: &Stop,
+) -> Result<Option<ByFunction>, String> {
+    // There is no sweep.
+    let ([experiment], [point]) = (plan.experiments.as_slice(), points) else { return Ok(None) };
+    let line = LiveLine::new(options.progress == Progress::Auto);
+    line.iter().for_each(|line| line.show("sampling both sides".to_owned(), String::new()));
+    Sampler::find()?.sample(experiment, &point.pairs, stop)
 }
 
 /// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason,

@@ -124,6 +124,7 @@ pub(super) fn compared(
             runs: Vec::new(),
             provenance: None,
             notes,
+            by_function: None,
             is_aa: false,
             has_marks: options.marks,
         })

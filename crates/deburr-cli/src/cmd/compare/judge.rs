@@ -225,6 +225,7 @@ pub(super) fn document(
             cores: plan.header.cores,
         },
         notes,
+        by_function: None,
         is_aa: plan.has("aa"),
         has_marks: options.marks,
     })

@@ -17,7 +17,7 @@ use std::path::Path;
 const MOST_LINES: usize = 12;
 
 /// That perf is not installed, and which package has it.
-pub(super) fn no_perf() -> String {
+pub(crate) fn no_perf() -> String {
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     format!("perf is not installed; it is in the package {}", package(&release))
 }
@@ -57,7 +57,7 @@ pub(super) fn found(program: &OsStr) -> Result<(), String> {
 }
 
 /// That the kernel samples nothing for this user, and what would change that.
-pub(super) fn not_permitted(error: Errno) -> String {
+pub(crate) fn not_permitted(error: Errno) -> String {
     explained(error, paranoid())
 }
 

@@ -3,7 +3,7 @@
 //! In: the options. Out: the profile in its file, one line on the standard error that says what is in it, and the exit status of
 //! the command. What runs perf is `deburr_lab::profiling`; perf writes to a temporary file, which gets its name once it is whole.
 
-mod advice;
+pub(super) mod advice;
 
 use crate::args::record::{CallGraph, Record};
 use crate::cmd::failure::Failure;

@@ -1,6 +1,7 @@
 //! What a renderer of `deburr compare` gets: the comparisons, point by point where a parameter was swept, and
 //! where their numbers come from.
 
+use crate::render::by_function::ByFunction;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::provenance::Provenance;
@@ -22,6 +23,8 @@ pub(crate) struct CompareDocument {
     pub(crate) notes: Vec<String>,
     /// What the machine can distinguish, where a command was compared with itself.
     pub(crate) fitness: Option<Fitness>,
+    /// What each function took, where that was asked for.
+    pub(crate) by_function: Option<ByFunction>,
     /// Whether a command was compared with itself.
     pub(crate) is_aa: bool,
     /// Whether the published marks are wanted, which are no verdict.

@@ -4,6 +4,7 @@
 
 use super::document::{CompareDocument, Measured, Point};
 use super::quantity::{better, first_run};
+use crate::render::by_function;
 use deburr_lab::comparison::{Comparison, Fitness, Stolen};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
@@ -51,7 +52,8 @@ pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
         ("further", json!([])),
         ("sweep", json!(document.sweep.as_ref().map(|(name, points)| sweep(name, points, &comparison)))),
     ];
-    whole.extend(rest.map(|(name, value)| (name.to_owned(), value)));
+    let functions = document.by_function.as_ref().map(|found| ("functions", by_function::json(found)));
+    whole.extend(rest.into_iter().chain(functions).map(|(name, value)| (name.to_owned(), value)));
     whole
 }
 

@@ -7,6 +7,7 @@ use super::document::{CompareDocument, Measured, Point};
 use super::provenance;
 use super::quantity::{self, better, percent, shown};
 use super::strip;
+use crate::render::by_function;
 use crate::render::style::Palette;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
@@ -69,6 +70,10 @@ fn one(
     }
     if let Some((name, points)) = &document.sweep {
         curve(name, points, palette, out)?;
+    }
+    if let Some(found) = &document.by_function {
+        writeln!(out)?;
+        by_function::text(found, ["A", "B"], out)?;
     }
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;

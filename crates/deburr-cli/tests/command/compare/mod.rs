@@ -4,6 +4,7 @@
 mod benchstat;
 mod counted;
 mod course;
+mod functions;
 mod history;
 mod judged;
 mod kept;

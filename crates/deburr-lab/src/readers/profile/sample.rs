@@ -1,5 +1,7 @@
 //! What every reader of profiles gives: weights by function.
 
+use std::collections::BTreeMap;
+
 /// What the weights of a profile count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unit {
@@ -52,6 +54,18 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Adds another profile with the same unit.
+    pub fn merge(&mut self, other: Profile) {
+        let mut functions: BTreeMap<ProfiledFunction, Weight> =
+            std::mem::take(&mut self.functions).into_iter().collect();
+        for (function, weight) in other.functions {
+            functions.entry(function).or_default().add(weight);
+        }
+        self.functions = functions.into_iter().collect();
+        self.kernel.add(other.kernel);
+        self.nameless.add(other.nameless);
+    }
+
     /// All that was seen.
     pub fn total(&self) -> Weight {
         let mut total = self.kernel;

@@ -3,7 +3,6 @@
 //! In: the options and the record. Out: a verdict for each level against the best one below it, on the standard output,
 //! and the order of the levels in the record. The engine is that of `deburr compare`.
 
-mod functions;
 mod profiles;
 
 use crate::args::compare::{Compare, Trial};
@@ -21,7 +20,7 @@ use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_pack::ranking::{Candidate, Gain, Ranking};
 use deburr_pack::record::{Measured, Record, State};
-use profiles::{ByFunction, Profiles};
+use profiles::{Profiled, Profiles};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -44,7 +43,7 @@ struct Step {
     headline: String,
     warnings: Vec<String>,
     document: Map<String, Value>,
-    by_function: ByFunction,
+    profiled: Profiled,
 }
 
 /// Runs the step.
@@ -94,7 +93,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
             for warning in &step.warnings {
                 writeln!(out, "  {warning}")?;
             }
-            functions::text(&step.by_function, [&step.against, &step.level], out)?;
+            step.profiled.text([&step.against, &step.level], out)?;
             out.flush()?;
         }
         steps.push(step);
@@ -311,7 +310,7 @@ impl<'o> Workload<'o> {
             gain,
             headline: first.map(headline).unwrap_or_default(),
             document: json::whole(&document),
-            by_function: profiles.compare([a, b], &pairs),
+            profiled: profiles.compare([a, b], &pairs),
         })
     }
 }
@@ -355,7 +354,7 @@ fn print(
                 };
                 json!({
                     "level": step.level, "against": step.against, "outcome": gain, "comparison": step.document,
-                    "functions": functions::json(&step.by_function),
+                    "functions": step.profiled.json(),
                 })
             })
             .collect();

@@ -3,14 +3,15 @@
 //! In: the options as they were given, and the levels that are compared. Out: what each file says, read before anything
 //! is measured, so that a wrong file costs nobody minutes.
 
-use deburr_core::diff::plain_name;
-use deburr_lab::comparison::functions::{FunctionName, FunctionTimes, function_times};
+use crate::cmd::by_function::compare_profiles;
+use crate::render::by_function::{self, ByFunction};
+use crate::render::line::one_line;
 use deburr_lab::measure::pairs::Pair;
-use deburr_lab::readers::profile::{self, Profile, ProfiledFunction, Unit};
-use deburr_lab::side::Side;
+use deburr_lab::readers::profile::{self, Profile, Unit};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Write};
 
 /// The profile of each level that has one.
 pub(super) struct Profiles(BTreeMap<String, Profile>);
@@ -55,81 +56,50 @@ impl Profiles {
     }
 
     /// What each function took at two levels, where both have profiles; and which level has none, where one has.
-    pub(super) fn compare(&self, [a, b]: [&str; 2], pairs: &[Pair]) -> ByFunction {
+    pub(super) fn compare(&self, [a, b]: [&str; 2], pairs: &[Pair]) -> Profiled {
         let (before, after) = match (self.0.get(a), self.0.get(b)) {
             (Some(before), Some(after)) => (before, after),
-            (None, None) => return ByFunction::NotWanted,
-            (None, Some(_)) => return ByFunction::Lacks(a.to_owned()),
-            (Some(_), None) => return ByFunction::Lacks(b.to_owned()),
+            (None, None) => return Profiled::NotWanted,
+            (None, Some(_)) => return Profiled::Lacks(a.to_owned()),
+            (Some(_), None) => return Profiled::Lacks(b.to_owned()),
         };
-        // Where no sample is in the kernel, it was not sampled, or took nothing.
-        let has_kernel = before.kernel.samples + after.kernel.samples > 0;
-        let times = [Side::A, Side::B].map(|side| {
-            let usages = pairs.iter().map(|pair| &pair.runs[side.index()].usage);
-            usages.map(|usage| usage.user + if has_kernel { usage.system } else { 0.0 }).collect::<Vec<f64>>()
-        });
-        match function_times([before, after], times.each_ref().map(Vec::as_slice), &name) {
-            Ok(times) => ByFunction::Times { times, has_kernel },
-            Err(_) => ByFunction::NotWanted,
-        }
+        // Units are alike, as `read` has seen to.
+        compare_profiles([before, after], pairs).map_or(Profiled::NotWanted, Profiled::ByFunction)
     }
 }
 
-/// What functions show of two levels.
-pub(super) enum ByFunction {
+/// What profiles show of two levels.
+pub(super) enum Profiled {
     /// Neither level has a profile.
     NotWanted,
     /// This level has none, and the other has one.
     Lacks(String),
-    Times {
-        times: FunctionTimes,
-        /// Whether the times are of the kernel, too.
-        has_kernel: bool,
-    },
+    ByFunction(ByFunction),
+}
+
+impl Profiled {
+    /// Writes the lines. `names`: of the levels A and B.
+    pub(super) fn text(&self, names: [&str; 2], out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Profiled::NotWanted => Ok(()),
+            Profiled::Lacks(level) => writeln!(out, "  no profile of {level}, so nothing by function"),
+            Profiled::ByFunction(found) => by_function::text(found, names, out),
+        }
+    }
+
+    /// Its JSON: null where neither level has a profile.
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Profiled::NotWanted => Value::Null,
+            Profiled::Lacks(level) => json!({"no_profile_of": level}),
+            Profiled::ByFunction(found) => by_function::json(found),
+        }
+    }
 }
 
 fn counted(unit: &Unit) -> String {
     match unit {
         Unit::Time => "samples".to_owned(),
-        Unit::Events(event) => format!("counts of {}", tame(event)),
-    }
-}
-
-/// A text of somebody else's without what a terminal would obey.
-pub(super) fn tame(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
-
-/// The name of a function at every level. A file that was compiled at run time, is in memory only or was removed has a name
-/// that differs from run to run.
-fn name(function: &ProfiledFunction) -> FunctionName {
-    let object = function.object.strip_suffix(" (deleted)").unwrap_or(&function.object);
-    let object = object.rsplit('/').next().unwrap_or(object);
-    let object = object.strip_prefix("memfd:").unwrap_or(object);
-    let is_jitted = object
-        .strip_prefix("perf-")
-        .and_then(|rest| rest.strip_suffix(".map"))
-        .is_some_and(|process| process.bytes().all(|digit| digit.is_ascii_digit()));
-    let object = if is_jitted { "perf.map" } else { object };
-    FunctionName { object: object.to_owned(), function: plain_name(&function.name) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_have_one_name_at_every_level() {
-        let named = |object: &str, function: &str| {
-            let function = ProfiledFunction { object: object.to_owned(), name: function.to_owned() };
-            let FunctionName { object, function } = name(&function);
-            format!("{function} ({object})")
-        };
-        assert_eq!(named("/p/x86-64-v3/tree/bin/prog", "sum.constprop.0.isra.0"), "sum (prog)");
-        assert_eq!(named("/dist/bin-x86-64-v1/prog (deleted)", "_ZN2ns3sumEi.cold"), "ns::sum(int) (prog)");
-        assert_eq!(named("/memfd:prog (deleted)", "ns::sum(int) [clone .part.0]"), "ns::sum(int) (prog)");
-        assert_eq!(named("/tmp/perf-4711.map", "jitted"), "jitted (perf.map)");
-        assert_eq!(named("[vdso]", "__vdso_time"), "__vdso_time ([vdso])");
-        assert_eq!(named("/", ""), " ()");
+        Unit::Events(event) => format!("counts of {}", one_line(event)),
     }
 }

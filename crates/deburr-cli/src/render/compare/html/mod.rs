@@ -8,6 +8,7 @@ mod differences;
 mod distribution;
 #[cfg(test)]
 mod example;
+mod functions;
 mod numbers;
 mod posterior;
 mod raw;
@@ -45,6 +46,9 @@ pub(crate) fn render(document: &CompareDocument, out: &mut dyn Write) -> io::Res
     }
     for (index, comparison) in document.comparisons.iter().enumerate() {
         metric(document, comparison, index, out)?;
+    }
+    if let Some(found) = &document.by_function {
+        write!(out, "{}", functions::section(found))?;
     }
     if let Some(fitness) = &document.fitness {
         let mut rendered = Vec::new();
@@ -280,6 +284,7 @@ mod tests {
                 record: PathBuf::from("/runs/<x>.jsonl"),
                 cores: 4,
             },
+            by_function: None,
             is_aa: false,
             has_marks: false,
             sweep: None,

@@ -1,10 +1,10 @@
-//! What functions gained and lost → lines, and JSON.
+//! What functions gained or lost → lines, and JSON.
 //!
-//! In: two levels' [`ByFunction`]. Out: the largest changes that are more than chance, what the rest is together, and the
-//! kernel; in JSON all of them.
+//! In: [`ByFunction`], and what the two sides are called. Out: the largest changes that are more than chance, what the rest is
+//! together, and the kernel; in JSON all of them.
 
-use super::profiles::{ByFunction, tame};
-use crate::render::number::grouped;
+use super::line::one_line;
+use super::number::grouped;
 use deburr_lab::comparison::functions::{Change, FunctionTimes, Portion, PortionTimes};
 use deburr_lab::readers::profile::Unit;
 use serde_json::{Value, json};
@@ -15,25 +15,30 @@ const MOST: usize = 10;
 /// How much of a name is shown.
 const LONGEST_NAME: usize = 80;
 
-/// Writes the lines.
-pub(super) fn text(found: &ByFunction, [a, b]: [&str; 2], out: &mut dyn Write) -> io::Result<()> {
-    let (times, has_kernel) = match found {
-        ByFunction::NotWanted => return Ok(()),
-        ByFunction::Lacks(level) => return writeln!(out, "  no profile of {level}, so nothing by function"),
-        ByFunction::Times { times, has_kernel } => (times, *has_kernel),
-    };
+/// What each function took of a run of A and B.
+#[derive(Debug)]
+pub(crate) struct ByFunction {
+    pub(crate) times: FunctionTimes,
+    /// Whether the times are of the kernel, too.
+    pub(crate) has_kernel: bool,
+}
+
+/// Writes the lines. `names`: of A and B.
+pub(crate) fn text(found: &ByFunction, names: [&str; 2], out: &mut dyn Write) -> io::Result<()> {
+    let ByFunction { times, has_kernel } = found;
+    let [a, b] = names;
     let [before, after] = times.totals.map(|total| amount(&times.unit, total));
     match &times.unit {
         Unit::Time => {
             let [few, many] = times.samples.map(grouped);
-            let what = if has_kernel { "CPU time" } else { "CPU time outside of the kernel" };
+            let what = if *has_kernel { "CPU time" } else { "CPU time outside of the kernel" };
             writeln!(
                 out,
                 "  {what} of a run by function: {before} at {a}, {after} at {b} ({few} and {many} samples)"
             )?;
         }
         Unit::Events(event) => {
-            let event = tame(event);
+            let event = one_line(event);
             let what = if event == "Ir" { "instructions executed" } else { &event };
             writeln!(out, "  {what} by function, which is not time: {before} at {a}, {after} at {b}")?;
         }
@@ -74,28 +79,34 @@ fn rest(times: &FunctionTimes, out: &mut dyn Write) -> io::Result<()> {
 fn line(times: &FunctionTimes, row: &PortionTimes, out: &mut dyn Write) -> io::Result<()> {
     let [before, after] = row.amounts.map(|one| amount(&times.unit, one));
     let margin = row.margin.map_or_else(String::new, |margin| format!(" ± {}", amount(&times.unit, margin)));
-    let name = match &row.portion {
+    let name = name(&row.portion);
+    writeln!(out, "    {:>11}{margin}  {name}: {before} → {after}", signed(&times.unit, row.difference))
+}
+
+/// A portion, for people.
+pub(super) fn name(portion: &Portion) -> String {
+    match portion {
         Portion::Function(name) => {
-            let whole = tame(&name.function);
+            let whole = one_line(&name.function);
             let shown = match whole.char_indices().nth(LONGEST_NAME) {
                 Some((end, _)) => format!("{}…", &whole[..end]),
                 None => whole,
             };
-            format!("{shown} ({})", tame(&name.object))
+            format!("{shown} ({})", one_line(&name.object))
         }
         Portion::Kernel => "the kernel".to_owned(),
         Portion::Nameless => "what has no name".to_owned(),
-    };
-    writeln!(out, "    {:>11}{margin}  {name}: {before} → {after}", signed(&times.unit, row.difference))
+    }
 }
 
-fn signed(unit: &Unit, difference: f64) -> String {
+/// A difference with its sign.
+pub(super) fn signed(unit: &Unit, difference: f64) -> String {
     let sign = if difference < 0.0 { "−" } else { "+" };
     format!("{sign}{}", amount(unit, difference.abs()))
 }
 
 /// Seconds with their unit, or a count.
-fn amount(unit: &Unit, amount: f64) -> String {
+pub(super) fn amount(unit: &Unit, amount: f64) -> String {
     match unit {
         Unit::Events(_) => grouped(amount as u64),
         Unit::Time if amount >= 9.9995 => format!("{amount:.1} s"),
@@ -106,13 +117,9 @@ fn amount(unit: &Unit, amount: f64) -> String {
     }
 }
 
-/// The JSON of a step: null where neither level has a profile.
-pub(super) fn json(found: &ByFunction) -> Value {
-    let (times, has_kernel) = match found {
-        ByFunction::NotWanted => return Value::Null,
-        ByFunction::Lacks(level) => return json!({"no_profile_of": level}),
-        ByFunction::Times { times, has_kernel } => (times, *has_kernel),
-    };
+/// The JSON.
+pub(crate) fn json(found: &ByFunction) -> Value {
+    let ByFunction { times, has_kernel } = found;
     let sides = |[a, b]: [f64; 2]| json!({"a": a, "b": b});
     let rows = times.portions.iter().map(|row| {
         let (kind, object, function) = match &row.portion {
@@ -133,7 +140,7 @@ pub(super) fn json(found: &ByFunction) -> Value {
         })
     });
     let unit = match &times.unit {
-        Unit::Time if has_kernel => "CPU seconds",
+        Unit::Time if *has_kernel => "CPU seconds",
         Unit::Time => "user seconds",
         Unit::Events(event) => event,
     };
