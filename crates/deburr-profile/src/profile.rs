@@ -32,7 +32,7 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Precision {
-    /// The instruction itself was sampled: PEBS, IBS, or a page fault.
+    /// The instruction itself was sampled: PEBS, IBS, SPE, or a page fault.
     Precise,
     /// An interrupt came later: the instruction is a few after the cause. Also an event that was only counted along with
     /// samples of another event of its group.
@@ -228,6 +228,8 @@ pub struct Lost {
     pub records: u64,
     /// Times that the kernel took fewer samples, as there were too many.
     pub throttled: u64,
+    /// Places where a trace of hardware lacks some of it: its buffer was full, samples collided, or a record is damaged.
+    pub gaps: u64,
 }
 
 /// A jitdump that would give functions to samples in anonymous memory.
@@ -259,6 +261,6 @@ pub struct Profile {
     pub hostname: Option<String>,
     /// Jitdumps that were mapped and not given.
     pub wanted: Vec<WantedJitdump>,
-    /// Bytes of traces of hardware (Arm SPE, Intel PT) that are in the file and not read.
+    /// Bytes of traces of hardware that are in the file and not read. Those of Arm SPE are read.
     pub unread_trace: u64,
 }
