@@ -6,6 +6,7 @@
 //! | format | place of an instruction | event | weight |
 //! |---|---|---|---|
 //! | perf.data | `FileOffset`: `ip - start + pgoff` of the mapping | each recorded one | sum of periods |
+//! | a trace of Arm SPE in it | the same | that of the trace; `arm_spe/latency/` | sum of periods; of cycles, times the period |
 //! | perf script | `Symbol` and offset, or `FileOffset` after `+0x…` of `dsoff` | each that is named | sum of periods |
 //! | pprof | `FileOffset`: `address - start + offset` of the mapping | one of the sample types | its sum |
 //! | callgrind | `Symbol`; with `--dump-instr=yes` `Svma` | each that is counted | the count |
@@ -171,7 +172,7 @@ pub struct Call {
 }
 
 /// Taken branches, from a record of the last branches before each sample (LBR). Each record has up to 32 of them, of the kinds
-/// that the recording asked for.
+/// that the recording asked for. Or those that Arm SPE sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// The branch.

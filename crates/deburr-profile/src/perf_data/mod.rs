@@ -25,7 +25,7 @@ mod zstd;
 
 use crate::bytes::Cursor;
 use crate::error::Error;
-use crate::gather::{Gather, Identity, ObjectId, Outside, Spot};
+use crate::gather::{At, Gather, Identity, ObjectId, Outside, Spot};
 use crate::profile::{Format, JitFunction, Precision, Profile, Tally, WantedJitdump};
 use crate::request::Request;
 use attr::Attr;
@@ -73,6 +73,11 @@ fn is_timed(attrs: &[Attr]) -> bool {
     attrs.iter().all(Attr::is_timed)
 }
 
+/// Whether the time of a record counts.
+fn has_time(kind: u32, traces: &Traces) -> bool {
+    matches!(kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK) || traces.is_timed(kind)
+}
+
 /// The first pass: everything but samples.
 #[derive(Debug, Default)]
 struct Mappings {
@@ -100,8 +105,11 @@ impl Mappings {
                 self.is_timed = is_timed(&self.header.attrs);
                 continue;
             }
-            let time =
-                if self.is_timed && self.has_time(found.kind) { self.header.time(&found)? } else { number };
+            let time = if self.is_timed && has_time(found.kind, &self.traces) {
+                self.header.time(&found)?
+            } else {
+                number
+            };
             self.record(&found, time)?;
             self.traces.record(&found, time, &self.header)?;
         }
@@ -109,12 +117,6 @@ impl Mappings {
             return Err(Error::new(self.header.start, "the attributes of an event"));
         }
         Ok(())
-    }
-
-    /// Whether the time of a record counts.
-    fn has_time(&self, kind: u32) -> bool {
-        matches!(kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK)
-            || self.traces.is_timed(kind)
     }
 
     fn record(&mut self, found: &Record<'_>, time: u64) -> Result<(), Error> {
@@ -327,7 +329,7 @@ impl<'j> Samples<'j> {
                     self.trace(&buffer, &mut stream)?;
                 } else if !self.is_timed {
                     self.traces.passed(number);
-                } else if self.traces.is_timed(found.kind) {
+                } else if has_time(found.kind, &self.traces) {
                     self.traces.passed(self.header.time(&found)?);
                 }
             }
@@ -379,12 +381,16 @@ impl<'j> Samples<'j> {
         };
         let ip = operation.instruction.map_or(0, |instruction| instruction.svma);
         let seen = Seen { pid, time, ip, mode, caller: None, offset: buffer.offset };
-        self.count(number, Tally::sample(period), &seen)?;
-        if let Some(latency) = operation.latency {
-            let gather = &mut self.gather;
-            let event =
-                *self.latency.get_or_insert_with(|| gather.event(LATENCY.to_owned(), Precision::Precise));
-            self.count(event, Tally::sample(latency.saturating_mul(period)), &seen)?;
+        let operations = (number, Tally::sample(period));
+        match operation.latency {
+            None => self.count(&[operations], &seen)?,
+            Some(latency) => {
+                let gather = &mut self.gather;
+                let event =
+                    self.latency.get_or_insert_with(|| gather.event(LATENCY.to_owned(), Precision::Precise));
+                let cycles = (*event, Tally::sample(latency.saturating_mul(period)));
+                self.count(&[operations, cycles], &seen)?;
+            }
         }
         let target = operation.target.filter(|target| target.is_user());
         if let Some(target) = target
@@ -483,10 +489,11 @@ impl<'j> Samples<'j> {
         let Sample { pid, time, ip, .. } = *sample;
         let mode = found.misc & record::MODE;
         let seen = Seen { pid, time, ip, mode, caller: sample.caller(), offset: found.offset };
-        self.count(event, Tally::sample(period), &seen)
+        self.count(&[(event, Tally::sample(period))], &seen)
     }
 
-    fn count(&mut self, event: u32, tally: Tally, seen: &Seen) -> Result<(), Error> {
+    /// Counts what was seen at a place, for each event by its tally.
+    fn count(&mut self, tallies: &[(u32, Tally)], seen: &Seen) -> Result<(), Error> {
         let Seen { pid, time, ip, offset, .. } = *seen;
         let outside = match seen.mode {
             record::MODE_USER => None,
@@ -494,39 +501,43 @@ impl<'j> Samples<'j> {
             record::MODE_GUEST_KERNEL | record::MODE_GUEST_USER => Some(Outside::Guest),
             _ => Some(Outside::Unknown),
         };
-        if let Some(outside) = outside {
-            self.gather.outside(outside, event, tally);
+        let found = match outside {
+            None => self.timeline.find(pid, time, ip),
+            Some(_) => Found::Unmapped,
+        };
+        if let Found::File(object, at) = found {
+            let leaf = (object, Spot::FileOffset(at));
+            let caller = seen.caller.and_then(|caller| self.call_before(pid, time, caller));
+            for (event, tally) in tallies {
+                self.gather.leaf(leaf, *event, *tally, offset)?;
+                if let Some(caller) = caller {
+                    self.gather.edge(leaf, caller, *event, *tally, offset)?;
+                }
+            }
             return Ok(());
         }
-        let outside = match self.timeline.find(pid, time, ip) {
-            Found::File(object, at) => {
-                let leaf = (object, Spot::FileOffset(at));
-                self.gather.leaf(leaf, event, tally, offset)?;
-                let Some(caller) = seen.caller else { return Ok(()) };
-                // The call is before the return address, and may be the mapping's last instruction.
-                let call = self.timeline.find(pid, time, caller.wrapping_sub(1));
-                if let Found::File(object, at) = call {
-                    let caller = (object, Spot::FileOffset(at.wrapping_add(1)));
-                    self.gather.edge(leaf, caller, event, tally, offset)?;
-                }
-                return Ok(());
-            }
-            Found::Anonymous => Outside::Anonymous,
-            Found::Unmapped => Outside::Unknown,
-        };
-        let function = match self.jit_of.get_mut(&pid) {
+        let function = match self.jit_of.get_mut(&pid).filter(|_| outside.is_none()) {
             Some((dump, first)) => {
                 let of_dump = dump.find(ip, time, offset)?;
                 of_dump.map(|(function, at)| (*first + function, at))
             }
             None => None,
         };
-        match function {
-            Some((function, at)) => self.gather.jit(function, at, event, tally, offset),
-            None => {
-                self.gather.outside(outside, event, tally);
-                Ok(())
+        let nowhere = if found == Found::Anonymous { Outside::Anonymous } else { Outside::Unknown };
+        for (event, tally) in tallies {
+            match function {
+                Some((function, at)) => self.gather.jit(function, at, *event, *tally, offset)?,
+                None => self.gather.outside(outside.unwrap_or(nowhere), *event, *tally),
             }
+        }
+        Ok(())
+    }
+
+    /// A caller by its return address. The call is before that, and may be the mapping's last instruction.
+    fn call_before(&mut self, pid: u32, time: u64, caller: u64) -> Option<At> {
+        match self.timeline.find(pid, time, caller.wrapping_sub(1)) {
+            Found::File(object, offset) => Some((object, Spot::FileOffset(offset.wrapping_add(1)))),
+            _ => None,
         }
     }
 

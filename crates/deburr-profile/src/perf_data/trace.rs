@@ -5,9 +5,11 @@
 //! - **The time** is the operation's timestamp, in ticks of a timer that `TIME_CONV` converts to the clock of all other records. Without
 //!   that, without a timestamp, or where the recording chose another clock, it is the latest time that the file has before the
 //!   buffer: the kernel's record of each part of a trace (`AUX`) precedes that part.
-//! - **The process** is that of the thread in the operation's context, which only the kernel itself can have written: it gives it to
+//! - **The process** is that of the thread in the operation's context, which the kernel writes there and gives to
 //!   privileged users. Else it is the process that ran on the buffer's CPU, by switches (`SWITCH`, `SWITCH_CPU_WIDE`) and by the starts of
-//!   traces (`ITRACE_START`). Else, and for the buffer of one thread always, it is that of the buffer's thread.
+//!   traces (`ITRACE_START`). Else, and for the buffer of one thread, it is that of the buffer's thread.
+//!
+//! perf writes what kind a trace is before all records that say more of it; of other traces nothing is kept but their sizes.
 //!
 //! Sources: `tools/lib/perf/include/perf/event.h`, `include/uapi/linux/perf_event.h`, `tools/perf/Documentation/perf-arm-spe.txt`.
 

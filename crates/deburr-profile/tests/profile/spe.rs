@@ -205,6 +205,18 @@ fn a_buffer_without_timestamps_has_the_mappings_of_its_time() {
 }
 
 #[test]
+fn whatever_the_kernel_wrote_before_a_buffer_says_when_it_is() {
+    let mut traced = Traced::begun(&[SPE, DUMMY], false);
+    traced.0.map(10, 7, [0x40_0000, 0x1000, 0], "/a", 5);
+    let numbers = [0, NONE, 0, 0].map(u32::to_le_bytes).concat();
+    let trace = packets(&[at(0x40_0010)]);
+    traced.0.record(71, 0, &[words(&[trace.len() as u64, 0, 0]), numbers].concat());
+    traced.0.records.extend(trace);
+    let found: Vec<_> = leaves(&traced.profile(), 0).into_keys().collect();
+    assert_eq!(found, [file_offset("/a", 0x10)]);
+}
+
+#[test]
 fn ticks_mean_nothing_where_the_recording_chose_another_clock() {
     let monotonic = |attributes| Attributes { flags: 1 << 18 | 1 << 25, clock: 1, ..attributes };
     let mut traced = Traced::begun(&[monotonic(SPE), monotonic(DUMMY)], true);
