@@ -121,6 +121,7 @@ impl Profile {
             .sort_by(|one, other| (one.pid, one.svma, &one.name).cmp(&(other.pid, other.svma, &other.name)));
         self.lost.records = self.lost.records.saturating_add(other.lost.records);
         self.lost.throttled = self.lost.throttled.saturating_add(other.lost.throttled);
+        self.lost.gaps = self.lost.gaps.saturating_add(other.lost.gaps);
         self.unread_trace = self.unread_trace.saturating_add(other.unread_trace);
         self.wanted.extend(other.wanted);
         self.wanted.sort();

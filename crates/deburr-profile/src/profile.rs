@@ -6,6 +6,7 @@
 //! | format | place of an instruction | event | weight |
 //! |---|---|---|---|
 //! | perf.data | `FileOffset`: `ip - start + pgoff` of the mapping | each recorded one | sum of periods |
+//! | a trace of Arm SPE in it | the same | that of the trace; `arm_spe/latency/` | sum of periods; of cycles, times the period |
 //! | perf script | `Symbol` and offset, or `FileOffset` after `+0x…` of `dsoff` | each that is named | sum of periods |
 //! | pprof | `FileOffset`: `address - start + offset` of the mapping | one of the sample types | its sum |
 //! | callgrind | `Symbol`; with `--dump-instr=yes` `Svma` | each that is counted | the count |
@@ -32,7 +33,7 @@ pub enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Precision {
-    /// The instruction itself was sampled: PEBS, IBS, or a page fault.
+    /// The instruction itself was sampled: PEBS, IBS, SPE, or a page fault.
     Precise,
     /// An interrupt came later: the instruction is a few after the cause. Also an event that was only counted along with
     /// samples of another event of its group.
@@ -171,7 +172,7 @@ pub struct Call {
 }
 
 /// Taken branches, from a record of the last branches before each sample (LBR). Each record has up to 32 of them, of the kinds
-/// that the recording asked for.
+/// that the recording asked for. Or those that Arm SPE sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// The branch.
@@ -228,6 +229,8 @@ pub struct Lost {
     pub records: u64,
     /// Times that the kernel took fewer samples, as there were too many.
     pub throttled: u64,
+    /// Places where a trace of hardware lacks some of it: its buffer was full, samples collided, or a record is damaged.
+    pub gaps: u64,
 }
 
 /// A jitdump that would give functions to samples in anonymous memory.
@@ -259,6 +262,6 @@ pub struct Profile {
     pub hostname: Option<String>,
     /// Jitdumps that were mapped and not given.
     pub wanted: Vec<WantedJitdump>,
-    /// Bytes of traces of hardware (Arm SPE, Intel PT) that are in the file and not read.
+    /// Bytes of traces of hardware that are in the file and not read. Those of Arm SPE are read.
     pub unread_trace: u64,
 }

@@ -35,6 +35,8 @@ pub(crate) struct Elsewhere {
     pub(crate) other_files: Vec<OtherFile>,
     /// Records that the profiler lost.
     pub(crate) lost_records: u64,
+    /// Places where a trace of hardware lacks some of it.
+    pub(crate) trace_gaps: u64,
     /// Bytes of hardware traces in the profile, which are not read.
     pub(crate) unread_trace: u64,
 }
@@ -85,6 +87,7 @@ impl Elsewhere {
             other: share(other),
             other_files: files,
             lost_records: profile.lost.records,
+            trace_gaps: profile.lost.gaps,
             unread_trace: profile.unread_trace,
         }
     }

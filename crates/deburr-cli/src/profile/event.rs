@@ -4,7 +4,7 @@ use crate::render::line::one_line;
 use deburr_profile::Event;
 
 /// Events that say where time goes, the best first; by name without modifiers.
-const TIME: [&str; 8] = [
+const TIME: [&str; 9] = [
     "cycles",
     "cpu-cycles",
     "cpu_core/cycles/",
@@ -13,6 +13,8 @@ const TIME: [&str; 8] = [
     "task-clock",
     "samples/count",
     "Ir",
+    // Of operations that overlap: not where time goes, but nearer to it than how many there were.
+    "arm_spe/latency/",
 ];
 
 /// The index of the event that the user names, or else of the one that says best where time goes.
@@ -58,6 +60,11 @@ mod tests {
         assert_eq!(choose(&events, Some("cpu-clock")), Ok(1));
         let unknown = choose(&events, Some("cycles")).unwrap_err();
         assert!(unknown.ends_with("the profile has page-faults, cpu-clock:u, branches"), "{unknown}");
+        // SPE's operations, by their latency; by their number only where the user says so, or there are cycles.
+        let spe = [event("arm_spe_0//", 9), event("arm_spe/latency/", 9)];
+        assert_eq!((choose(&spe, None), choose(&spe, Some("arm_spe_0//"))), (Ok(1), Ok(0)));
+        let also_cycles = [event("arm_spe/latency/", 9), event("cycles:u", 1)];
+        assert_eq!(choose(&also_cycles, None), Ok(1));
         // None of time: the one with most samples.
         assert_eq!(choose(&[event("branches", 5), event("faults", 9)], None), Ok(1));
         assert!(choose(&[], None).is_err());

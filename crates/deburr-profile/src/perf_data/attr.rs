@@ -131,7 +131,17 @@ impl Attr {
 
     /// Whether every record has a time.
     pub(super) fn is_timed(&self) -> bool {
-        self.has(field::TIME) && self.flags & (1 << 18) != 0
+        self.has(field::TIME) && self.has_sample_id()
+    }
+
+    /// Whether times are those of the kernel's own clock.
+    pub(super) fn has_default_clock(&self) -> bool {
+        self.clock.is_none()
+    }
+
+    /// Whether it is an event of this type: `perf_event_attr.type`.
+    pub(super) fn is_of(&self, kind: u32) -> bool {
+        self.kind == kind
     }
 
     /// Whether times are those of jitdumps.
@@ -144,10 +154,16 @@ impl Attr {
         self.kind == 1 && self.config == 9
     }
 
-    /// Where a record that is no sample has its time, in bytes before its end: the fields of `sample_id` that follow it.
-    pub(super) fn time_before_end(&self) -> usize {
-        let after = [field::TIME, field::ID, field::STREAM_ID, field::CPU, field::IDENTIFIER];
-        8 * after.iter().filter(|bit| self.has(**bit)).count()
+    /// Where a record that is no sample has a field, in bytes before its end: `sample_id` has those of samples in this order.
+    pub(super) fn before_end(&self, which: u64) -> usize {
+        let all = [field::TID, field::TIME, field::ID, field::STREAM_ID, field::CPU, field::IDENTIFIER];
+        let from_it = all.iter().skip_while(|bit| **bit != which);
+        8 * from_it.filter(|bit| self.has(**bit)).count()
+    }
+
+    /// Whether records that are no samples have the fields of `sample_id`.
+    pub(super) fn has_sample_id(&self) -> bool {
+        self.flags & (1 << 18) != 0
     }
 
     /// What the profiler promises. A software event of a fault is raised by the instruction itself; with `precise_ip` of 2 and

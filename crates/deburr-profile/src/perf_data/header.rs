@@ -3,8 +3,9 @@
 //! Source: `tools/perf/Documentation/perf.data-file-format.txt`. A file has `attrs`, `data` and, after the data, one section for
 //! each feature. From a pipe all of that comes as records, and [`Header::feature`] gets their contents.
 
-use super::attr::Attr;
+use super::attr::{Attr, field};
 use super::record;
+use super::stream::Record;
 use crate::bytes::Cursor;
 use crate::error::Error;
 use std::collections::HashMap;
@@ -223,7 +224,7 @@ impl Header {
     }
 
     /// A record that has what a file has in its header. Returns whether it is one.
-    pub(super) fn record(&mut self, found: &super::stream::Record<'_>) -> Result<bool, Error> {
+    pub(super) fn record(&mut self, found: &Record<'_>) -> Result<bool, Error> {
         let mut cursor = found.cursor();
         match found.kind {
             record::HEADER_ATTR => {
@@ -248,6 +249,40 @@ impl Header {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The event that a record of the kernel is of that is no sample, which says what fields the record ends with.
+    fn attr_of(&self, found: &Record<'_>) -> Option<&Attr> {
+        let first = self.attrs.first()?;
+        let last = found.body.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
+        let own = last.filter(|_| first.has(field::IDENTIFIER)).and_then(|id| self.ids.get(&id));
+        own.and_then(|event| self.attrs.get(*event)).or(Some(first))
+    }
+
+    fn trailing(attr: &Attr, found: &Record<'_>, which: u64) -> Result<u64, Error> {
+        let at = found.body.len().checked_sub(attr.before_end(which));
+        Cursor::new(at.and_then(|at| found.body.get(at..)).unwrap_or_default(), found.offset).u64()
+    }
+
+    /// The time of a record of the kernel that is no sample. Those that perf makes of `/proc` have the time 0.
+    pub(super) fn time(&self, found: &Record<'_>) -> Result<u64, Error> {
+        let Some(attr) = self.attr_of(found) else { return Ok(0) };
+        Header::trailing(attr, found, field::TIME)
+    }
+
+    /// The process that a record of the kernel is of, where it has one.
+    pub(super) fn pid(&self, found: &Record<'_>) -> Result<Option<u32>, Error> {
+        self.low_half(found, field::TID)
+    }
+
+    /// The CPU that a record of the kernel is of, where it has one.
+    pub(super) fn cpu(&self, found: &Record<'_>) -> Result<Option<u32>, Error> {
+        self.low_half(found, field::CPU)
+    }
+
+    fn low_half(&self, found: &Record<'_>, which: u64) -> Result<Option<u32>, Error> {
+        let attr = self.attr_of(found).filter(|attr| attr.has_sample_id() && attr.has(which));
+        attr.map(|attr| Header::trailing(attr, found, which).map(|word| word as u32)).transpose()
     }
 
     /// What the profiler calls an event.

@@ -4,6 +4,9 @@
 //! [`Timeline`]; the second pass reads samples, each of which is then forgotten. Nothing is sorted, and no buffer grows with the
 //! number of samples.
 //!
+//! A trace of Arm SPE is read in the second pass, too: each operation that it sampled is a sample of the trace's event, which names the
+//! instruction itself. Another event, [`LATENCY`], has the same samples, weighed by the cycles that their operations took.
+//!
 //! The place of a sample is `ip - start + pgoff` of its mapping, an offset in the file. Device, inode and build id distinguish
 //! files of the same path. Sources: `include/uapi/linux/perf_event.h`, `tools/perf/Documentation/perf.data-file-format.txt`.
 
@@ -13,23 +16,28 @@ mod jitdump;
 mod plane;
 mod record;
 mod sample;
+mod spe;
 mod stream;
+mod threads;
 mod timeline;
+mod trace;
 mod zstd;
 
 use crate::bytes::Cursor;
 use crate::error::Error;
-use crate::gather::{Gather, Identity, ObjectId, Outside, Spot};
+use crate::gather::{At, Gather, Identity, ObjectId, Outside, Spot};
 use crate::profile::{Format, JitFunction, Precision, Profile, Tally, WantedJitdump};
 use crate::request::Request;
 use attr::Attr;
 use header::Header;
 use jitdump::{Jitdump, is_jitdump};
 use sample::{Sample, Value};
+use spe::{Decoder, Operation};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek};
 use stream::{Record, Stream};
 use timeline::{Backing, Found, Happening, Timeline};
+use trace::{Buffer, Traces};
 
 /// Whether a file begins as one in this format, also of a machine whose files are refused.
 pub(crate) fn begins(beginning: &[u8]) -> bool {
@@ -37,6 +45,10 @@ pub(crate) fn begins(beginning: &[u8]) -> bool {
     beginning.starts_with(header::MAGIC) || beginning.starts_with(&reversed)
 }
 
+/// The event of what SPE sampled, weighed by latency.
+const LATENCY: &str = "arm_spe/latency/";
+/// SPE's event, where the file does not describe it.
+const SPE: &str = "arm_spe";
 /// The most counters of groups whose last values are kept.
 const MOST_COUNTERS: usize = 1 << 20;
 /// The most jitdumps that processes have.
@@ -49,8 +61,8 @@ pub(crate) fn read(input: &mut (impl Read + Seek), request: &Request<'_>) -> Res
     let header = Header::read(&mut *input)?;
     let mut mappings = Mappings { header, ..Mappings::default() };
     mappings.read(&mut *input)?;
-    let Mappings { header, timeline, gather, jitdumps, is_timed, .. } = mappings;
-    let mut samples = Samples::new(header, timeline, gather, is_timed);
+    let jitdumps = std::mem::take(&mut mappings.jitdumps);
+    let mut samples = Samples::new(mappings);
     samples.jitdumps(&jitdumps, request)?;
     samples.read(input)?;
     Ok(samples.finish())
@@ -61,11 +73,17 @@ fn is_timed(attrs: &[Attr]) -> bool {
     attrs.iter().all(Attr::is_timed)
 }
 
+/// Whether the time of a record counts.
+fn has_time(kind: u32, traces: &Traces) -> bool {
+    matches!(kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK) || traces.is_timed(kind)
+}
+
 /// The first pass: everything but samples.
 #[derive(Debug, Default)]
 struct Mappings {
     header: Header,
     timeline: Timeline,
+    traces: Traces,
     gather: Gather,
     files: usize,
     /// Processes, and the jitdumps that they mapped.
@@ -87,28 +105,18 @@ impl Mappings {
                 self.is_timed = is_timed(&self.header.attrs);
                 continue;
             }
-            let is_used = matches!(found.kind, record::MMAP | record::MMAP2 | record::COMM | record::FORK);
-            let time = if self.is_timed && is_used { self.time(&found)? } else { number };
+            let time = if self.is_timed && has_time(found.kind, &self.traces) {
+                self.header.time(&found)?
+            } else {
+                number
+            };
             self.record(&found, time)?;
+            self.traces.record(&found, time, &self.header)?;
         }
         if self.header.attrs.is_empty() {
             return Err(Error::new(self.header.start, "the attributes of an event"));
         }
         Ok(())
-    }
-
-    /// The time of a record of the kernel that is no sample. Those that perf makes of `/proc` have the time 0.
-    fn time(&self, found: &Record<'_>) -> Result<u64, Error> {
-        let Some(mut attr) = self.header.attrs.first() else { return Ok(0) };
-        let last = found.body.last_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes));
-        if attr.has(attr::field::IDENTIFIER)
-            && let Some(event) = last.and_then(|id| self.header.ids.get(&id))
-        {
-            attr = self.header.attrs.get(*event).unwrap_or(attr);
-        }
-        let at = found.body.len().checked_sub(attr.time_before_end());
-        let mut field = Cursor::new(at.and_then(|at| found.body.get(at..)).unwrap_or_default(), found.offset);
-        field.u64()
     }
 
     fn record(&mut self, found: &Record<'_>, time: u64) -> Result<(), Error> {
@@ -132,9 +140,6 @@ impl Mappings {
                 self.gather.lost.records = self.gather.lost.records.saturating_add(cursor.u64()?);
             }
             record::THROTTLE => self.gather.lost.throttled += 1,
-            stream::AUXTRACE => {
-                self.gather.unread_trace = self.gather.unread_trace.saturating_add(cursor.u64()?);
-            }
             _ => {}
         }
         Ok(())
@@ -208,14 +213,31 @@ fn is_unnamed(path: &str) -> bool {
     matches!(path, "//toolong" | "//enomem")
 }
 
+/// Where and when something was seen.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    pid: u32,
+    time: u64,
+    ip: u64,
+    /// As in `misc` of a record.
+    mode: u16,
+    caller: Option<u64>,
+    /// Where the record is in the file.
+    offset: u64,
+}
+
 /// The second pass: samples.
 struct Samples<'j> {
     header: Header,
     timeline: Timeline,
+    traces: Traces,
     gather: Gather,
     is_timed: bool,
     /// The numbers that events have in the profile. A dummy has one once it has a sample.
     events: Vec<Option<u32>>,
+    /// The numbers of the event that the file does not describe, and of [`LATENCY`].
+    undescribed: Option<u32>,
+    latency: Option<u32>,
     /// How many samples of each event have an exact instruction pointer.
     exact: Vec<u64>,
     /// Events that were read along with samples of others of their group.
@@ -228,15 +250,21 @@ struct Samples<'j> {
 }
 
 impl<'j> Samples<'j> {
-    fn new(header: Header, timeline: Timeline, gather: Gather, is_timed: bool) -> Samples<'j> {
-        let exact = vec![0; header.attrs.len()];
+    fn new(mappings: Mappings) -> Samples<'j> {
+        let Mappings { header, timeline, traces, mut gather, is_timed, .. } = mappings;
+        if traces.spe.is_none() {
+            gather.unread_trace = traces.bytes;
+        }
         let mut samples = Samples {
             events: vec![None; header.attrs.len()],
+            undescribed: None,
+            latency: None,
+            exact: vec![0; header.attrs.len()],
             header,
             timeline,
+            traces,
             gather,
             is_timed,
-            exact,
             read_along: HashSet::new(),
             counters: HashMap::new(),
             jit_of: HashMap::new(),
@@ -295,7 +323,83 @@ impl<'j> Samples<'j> {
             number += 1;
             if found.kind == record::SAMPLE {
                 self.sample(&found, number)?;
+            } else if self.traces.spe.is_some() {
+                if found.kind == record::AUXTRACE {
+                    let buffer = Buffer::parse(&found)?;
+                    self.trace(&buffer, &mut stream)?;
+                } else if !self.is_timed {
+                    self.traces.passed(number);
+                } else if has_time(found.kind, &self.traces) {
+                    self.traces.passed(self.header.time(&found)?);
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Reads a buffer of SPE, which follows its record.
+    fn trace(&mut self, buffer: &Buffer, stream: &mut Stream<impl Read + Seek>) -> Result<(), Error> {
+        let event =
+            self.header.attrs.iter().position(|attr| self.traces.spe.is_some_and(|spe| attr.is_of(spe)));
+        let mut decoder = Decoder::new(buffer.position);
+        let mut read = 0;
+        while let Some(piece) = stream.following()? {
+            read += piece.len() as u64;
+            decoder.push(piece, |operation| self.operation(operation, event, buffer))?;
+        }
+        let unread = buffer.size.saturating_sub(read);
+        self.gather.unread_trace = self.gather.unread_trace.saturating_add(unread);
+        self.traces.gaps = self.traces.gaps.saturating_add(decoder.finish());
+        Ok(())
+    }
+
+    /// An operation that SPE sampled: a sample of the trace's event, and one of [`LATENCY`].
+    fn operation(
+        &mut self,
+        operation: &Operation,
+        event: Option<usize>,
+        buffer: &Buffer,
+    ) -> Result<(), Error> {
+        let (number, period) = match event {
+            Some(event) => {
+                if let Some(exact) = self.exact.get_mut(event) {
+                    *exact += 1;
+                }
+                (self.event(event), self.header.attrs.get(event).map_or(1, |attr| attr.period.max(1)))
+            }
+            None => {
+                let gather = &mut self.gather;
+                (*self.undescribed.get_or_insert_with(|| gather.event(SPE.to_owned(), Precision::Precise)), 1)
+            }
+        };
+        let has_clock = self.is_timed && self.header.attrs.iter().all(Attr::has_default_clock);
+        let (pid, time) = self.traces.place(buffer, operation, has_clock);
+        let mode = match operation.instruction {
+            None => record::MODE_UNKNOWN,
+            Some(instruction) if instruction.is_user() => record::MODE_USER,
+            Some(_) => record::MODE_KERNEL,
+        };
+        let ip = operation.instruction.map_or(0, |instruction| instruction.svma);
+        let seen = Seen { pid, time, ip, mode, caller: None, offset: buffer.offset };
+        let operations = (number, Tally::sample(period));
+        match operation.latency {
+            None => self.count(&[operations], &seen)?,
+            Some(latency) => {
+                let gather = &mut self.gather;
+                let event =
+                    self.latency.get_or_insert_with(|| gather.event(LATENCY.to_owned(), Precision::Precise));
+                let cycles = (*event, Tally::sample(latency.saturating_mul(period)));
+                self.count(&[operations, cycles], &seen)?;
+            }
+        }
+        let target = operation.target.filter(|target| target.is_user());
+        if let Some(target) = target
+            && operation.is_branch
+            && !operation.is_not_taken
+            && mode == record::MODE_USER
+        {
+            let branch = (ip, target.svma, operation.is_mispredicted);
+            self.branch((pid, time), branch, buffer.offset)?;
         }
         Ok(())
     }
@@ -322,6 +426,7 @@ impl<'j> Samples<'j> {
         if !self.is_timed {
             sample.time = number;
         }
+        self.traces.passed(sample.time);
         if found.misc & record::EXACT_IP != 0
             && let Some(exact) = self.exact.get_mut(event)
         {
@@ -331,12 +436,12 @@ impl<'j> Samples<'j> {
             self.branches(&sample, found)?;
         }
         if !attr.has(attr::field::READ) {
-            return self.count(event, sample.period, &sample, found);
+            return self.weigh(event, sample.period, &sample, found);
         }
         let mut values: Vec<Value> = Vec::new();
         sample.values(&attr, |value| values.push(value))?;
         if values.iter().all(|value| value.id.is_none()) {
-            return self.count(event, sample.period, &sample, found);
+            return self.weigh(event, sample.period, &sample, found);
         }
         for value in values {
             self.counter(value, event, &sample, found)?;
@@ -367,12 +472,13 @@ impl<'j> Samples<'j> {
                 if event != of {
                     self.read_along.insert(event);
                 }
-                self.count(event, gained, sample, found)
+                self.weigh(event, gained, sample, found)
             }
         }
     }
 
-    fn count(
+    /// A sample, by its weight for an event.
+    fn weigh(
         &mut self,
         event: usize,
         period: u64,
@@ -380,64 +486,87 @@ impl<'j> Samples<'j> {
         found: &Record<'_>,
     ) -> Result<(), Error> {
         let event = self.event(event);
-        let tally = Tally::sample(period);
-        let outside = match found.misc & record::MODE {
+        let Sample { pid, time, ip, .. } = *sample;
+        let mode = found.misc & record::MODE;
+        let seen = Seen { pid, time, ip, mode, caller: sample.caller(), offset: found.offset };
+        self.count(&[(event, Tally::sample(period))], &seen)
+    }
+
+    /// Counts what was seen at a place, for each event by its tally.
+    fn count(&mut self, tallies: &[(u32, Tally)], seen: &Seen) -> Result<(), Error> {
+        let Seen { pid, time, ip, offset, .. } = *seen;
+        let outside = match seen.mode {
             record::MODE_USER => None,
             record::MODE_KERNEL | record::MODE_HYPERVISOR => Some(Outside::Kernel),
             record::MODE_GUEST_KERNEL | record::MODE_GUEST_USER => Some(Outside::Guest),
             _ => Some(Outside::Unknown),
         };
-        if let Some(outside) = outside {
-            self.gather.outside(outside, event, tally);
+        let found = match outside {
+            None => self.timeline.find(pid, time, ip),
+            Some(_) => Found::Unmapped,
+        };
+        if let Found::File(object, at) = found {
+            let leaf = (object, Spot::FileOffset(at));
+            let caller = seen.caller.and_then(|caller| self.call_before(pid, time, caller));
+            for (event, tally) in tallies {
+                self.gather.leaf(leaf, *event, *tally, offset)?;
+                if let Some(caller) = caller {
+                    self.gather.edge(leaf, caller, *event, *tally, offset)?;
+                }
+            }
             return Ok(());
         }
-        let outside = match self.timeline.find(sample.pid, sample.time, sample.ip) {
-            Found::File(object, offset) => {
-                let leaf = (object, Spot::FileOffset(offset));
-                self.gather.leaf(leaf, event, tally, found.offset)?;
-                let Some(caller) = sample.caller() else { return Ok(()) };
-                // The call is before the return address, and may be the mapping's last instruction.
-                let call = self.timeline.find(sample.pid, sample.time, caller.wrapping_sub(1));
-                if let Found::File(object, offset) = call {
-                    let caller = (object, Spot::FileOffset(offset.wrapping_add(1)));
-                    self.gather.edge(leaf, caller, event, tally, found.offset)?;
-                }
-                return Ok(());
-            }
-            Found::Anonymous => Outside::Anonymous,
-            Found::Unmapped => Outside::Unknown,
-        };
-        let dump = self.jit_of.get_mut(&sample.pid);
-        let function = match dump {
+        let function = match self.jit_of.get_mut(&pid).filter(|_| outside.is_none()) {
             Some((dump, first)) => {
-                let of_dump = dump.find(sample.ip, sample.time, found.offset)?;
+                let of_dump = dump.find(ip, time, offset)?;
                 of_dump.map(|(function, at)| (*first + function, at))
             }
             None => None,
         };
-        match function {
-            Some((function, at)) => self.gather.jit(function, at, event, tally, found.offset),
-            None => {
-                self.gather.outside(outside, event, tally);
-                Ok(())
-            }
-        }
-    }
-
-    fn branches(&mut self, sample: &Sample<'_>, found: &Record<'_>) -> Result<(), Error> {
-        for (from, to, is_mispredicted) in sample.branches() {
-            let from = self.timeline.find(sample.pid, sample.time, from);
-            let to = self.timeline.find(sample.pid, sample.time, to);
-            if let (Found::File(from, from_at), Found::File(to, to_at)) = (from, to) {
-                let (from, to) = ((from, Spot::FileOffset(from_at)), (to, Spot::FileOffset(to_at)));
-                self.gather.branch(from, to, is_mispredicted, found.offset)?;
+        let nowhere = if found == Found::Anonymous { Outside::Anonymous } else { Outside::Unknown };
+        for (event, tally) in tallies {
+            match function {
+                Some((function, at)) => self.gather.jit(function, at, *event, *tally, offset)?,
+                None => self.gather.outside(outside.unwrap_or(nowhere), *event, *tally),
             }
         }
         Ok(())
     }
 
+    /// A caller by its return address. The call is before that, and may be the mapping's last instruction.
+    fn call_before(&mut self, pid: u32, time: u64, caller: u64) -> Option<At> {
+        match self.timeline.find(pid, time, caller.wrapping_sub(1)) {
+            Found::File(object, offset) => Some((object, Spot::FileOffset(offset.wrapping_add(1)))),
+            _ => None,
+        }
+    }
+
+    fn branches(&mut self, sample: &Sample<'_>, found: &Record<'_>) -> Result<(), Error> {
+        for branch in sample.branches() {
+            self.branch((sample.pid, sample.time), branch, found.offset)?;
+        }
+        Ok(())
+    }
+
+    /// A taken branch of a process at a time: from, to, and whether it was predicted wrong.
+    fn branch(
+        &mut self,
+        (pid, time): (u32, u64),
+        (from, to, is_mispredicted): (u64, u64, bool),
+        offset: u64,
+    ) -> Result<(), Error> {
+        let from = self.timeline.find(pid, time, from);
+        let to = self.timeline.find(pid, time, to);
+        if let (Found::File(from, from_at), Found::File(to, to_at)) = (from, to) {
+            let (from, to) = ((from, Spot::FileOffset(from_at)), (to, Spot::FileOffset(to_at)));
+            self.gather.branch(from, to, is_mispredicted, offset)?;
+        }
+        Ok(())
+    }
+
     fn finish(self) -> Profile {
-        let Samples { header, mut gather, events, exact, read_along, mut jit, jit_of, .. } = self;
+        let Samples { header, traces, mut gather, events, exact, read_along, mut jit, jit_of, .. } = self;
+        gather.lost.gaps = traces.gaps;
         for (attr, (number, exact)) in events.iter().zip(exact).enumerate() {
             let event = number.and_then(|number| gather.events.get_mut(number as usize));
             let Some(event) = event else { continue };

@@ -3,6 +3,7 @@
 //! In: a file, and where its records begin and end. Out: kind, `misc` and contents of each. One record is in memory, and as much
 //! of the zstd stream as its window demands.
 
+use super::record;
 use super::zstd::Unpacker;
 use crate::bytes::Cursor;
 use crate::error::Error;
@@ -10,12 +11,13 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 
 /// Records that other data follows, which their size does not count (`tools/lib/perf/include/perf/event.h`).
 const TRACING_DATA: u32 = 66;
-pub(super) const AUXTRACE: u32 = 71;
 const COMPRESSED: u32 = 81;
 const COMPRESSED2: u32 = 83;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 18;
+/// Bytes of what follows a record that are read at once.
+const PIECE: u64 = 1 << 16;
 /// `struct perf_event_header`
 const HEADER: usize = 8;
 /// Unpacked records that have been read are dropped when they are this many bytes.
@@ -56,6 +58,8 @@ pub(super) struct Stream<R> {
     input: BufReader<R>,
     at: u64,
     end: u64,
+    /// Bytes before `at` that follow the last record and have not been read.
+    following: u64,
     body: Vec<u8>,
     unpacker: Option<Unpacker>,
     unpacked: Vec<u8>,
@@ -78,6 +82,7 @@ impl<R: Read + Seek> Stream<R> {
             input: BufReader::with_capacity(CHUNK, input),
             at: start,
             end,
+            following: 0,
             body: Vec::new(),
             unpacker: None,
             unpacked: Vec::new(),
@@ -100,6 +105,19 @@ impl<R: Read + Seek> Stream<R> {
                 Ok(Some(Record { kind, misc, body: record.get(HEADER..).unwrap_or_default(), offset }))
             }
         }
+    }
+
+    /// The next piece of the data that follows the last record of the file.
+    pub(super) fn following(&mut self) -> Result<Option<&[u8]>, Error> {
+        let size = self.following.min(PIECE);
+        if size == 0 {
+            return Ok(None);
+        }
+        let at = self.at - self.following;
+        self.body.resize(size as usize, 0);
+        self.input.read_exact(&mut self.body).map_err(|error| unreadable(at, &error))?;
+        self.following -= size;
+        Ok(Some(&self.body))
     }
 
     fn advance(&mut self, wants_samples: bool) -> Result<Next, Error> {
@@ -165,6 +183,8 @@ impl<R: Read + Seek> Stream<R> {
 
     /// Reads a record of the file itself into `body`.
     fn plain(&mut self, wants_samples: bool) -> Result<(u32, u16), Error> {
+        let following = std::mem::take(&mut self.following);
+        self.skip(following)?;
         let offset = self.at;
         let mut header = [0; HEADER];
         self.input.read_exact(&mut header).map_err(|error| unreadable(offset, &error))?;
@@ -178,7 +198,7 @@ impl<R: Read + Seek> Stream<R> {
             return Err(Error::new(offset, "a record that ends where the records do: the file is cut off"));
         }
         self.body.clear();
-        if kind == super::record::SAMPLE && !wants_samples {
+        if kind == record::SAMPLE && !wants_samples {
             self.skip(body as u64)?;
             return Ok((kind, misc));
         }
@@ -187,7 +207,7 @@ impl<R: Read + Seek> Stream<R> {
         let mut cursor = Cursor::new(&self.body, offset);
         let follows = match kind {
             TRACING_DATA => u64::from(cursor.u32()?).next_multiple_of(8),
-            AUXTRACE => cursor.u64()?,
+            record::AUXTRACE => cursor.u64()?,
             _ => 0,
         };
         if follows > 0 {
@@ -197,7 +217,7 @@ impl<R: Read + Seek> Stream<R> {
                     format!("{follows} bytes after a record, within the records: the file is cut off");
                 return Err(Error::new(offset, expected));
             }
-            self.skip(follows)?;
+            self.following = follows;
         }
         Ok((kind, misc))
     }

@@ -4,7 +4,7 @@ use super::{adds_up, bytes, parsed};
 use deburr_profile::{Format, Request, read, sniff};
 use std::io::Cursor;
 
-const FILES: [&str; 16] = [
+const FILES: [&str; 17] = [
     "build-ids.data",
     "chains.data",
     "compressed.data",
@@ -14,6 +14,7 @@ const FILES: [&str; 16] = [
     "jit.data",
     "pipe.data",
     "pipe-compressed.data",
+    "spe.data",
     "untimed.data",
     "chains.script",
     "srcline.script",

@@ -5,6 +5,7 @@ mod damaged;
 mod merged;
 mod recorded;
 mod recording;
+mod spe;
 mod text;
 
 use deburr_profile::{Error, Place, Profile, Request, Tally, read};

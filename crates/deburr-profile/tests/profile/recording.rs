@@ -5,6 +5,7 @@ pub(crate) const IP: u64 = 1 << 0;
 pub(crate) const TID: u64 = 1 << 1;
 pub(crate) const TIME: u64 = 1 << 2;
 pub(crate) const CALLCHAIN: u64 = 1 << 5;
+pub(crate) const CPU: u64 = 1 << 7;
 pub(crate) const PERIOD: u64 = 1 << 8;
 pub(crate) const BRANCH_STACK: u64 = 1 << 11;
 pub(crate) const IDENTIFIER: u64 = 1 << 16;
@@ -57,11 +58,13 @@ pub(crate) const SAMPLE: Sample<'static> =
 pub(crate) struct Recording {
     attributes: Vec<Attributes>,
     pub(crate) records: Vec<u8>,
+    /// The CPU that the next records are of, where the first event has that field.
+    pub(crate) cpu: u32,
 }
 
 impl Recording {
     pub(crate) fn new(attributes: &[Attributes]) -> Recording {
-        Recording { attributes: attributes.to_vec(), records: Vec::new() }
+        Recording { attributes: attributes.to_vec(), records: Vec::new(), cpu: 0 }
     }
 
     /// A record of any kind.
@@ -73,11 +76,18 @@ impl Recording {
         self.records.extend(body);
     }
 
-    /// The end of a record that is no sample: pid, tid, time, identifier.
-    fn timed(&mut self, kind: u32, misc: u16, mut body: Vec<u8>, pid: u32, time: u64) {
+    /// A record that is no sample, with its end: pid, tid, time, CPU, identifier.
+    pub(crate) fn timed(&mut self, kind: u32, misc: u16, mut body: Vec<u8>, pid: u32, time: u64) {
+        let fields = self.attributes[0].sample_type;
         body.resize(body.len().next_multiple_of(8), 0);
         body.extend([pid.to_le_bytes(), pid.to_le_bytes()].concat());
-        body.extend([time, self.attributes[0].id].map(u64::to_le_bytes).concat());
+        if fields & TIME != 0 {
+            body.extend(time.to_le_bytes());
+        }
+        if fields & CPU != 0 {
+            body.extend(u64::from(self.cpu).to_le_bytes());
+        }
+        body.extend(self.attributes[0].id.to_le_bytes());
         self.record(kind, misc, &body);
     }
 
@@ -139,6 +149,7 @@ impl Recording {
         put(IP, &[sample.ip]);
         put(TID, &[u64::from(sample.pid) << 32 | u64::from(sample.pid)]);
         put(TIME, &[sample.time]);
+        put(CPU, &[u64::from(self.cpu)]);
         put(PERIOD, &[sample.period]);
         put(CALLCHAIN, &[sample.chain.len() as u64]);
         put(CALLCHAIN, sample.chain);
@@ -150,22 +161,32 @@ impl Recording {
     }
 
     fn attributes(attributes: &Attributes) -> Vec<u8> {
-        let mut bytes = [attributes.kind, 136].map(u32::to_le_bytes).concat();
+        let mut bytes = [attributes.kind, 128].map(u32::to_le_bytes).concat();
         let words = [attributes.config, attributes.period, attributes.sample_type, 0, attributes.flags];
         bytes.extend(words.map(u64::to_le_bytes).concat());
         bytes.resize(72, 0);
         bytes.extend(attributes.branches.to_le_bytes());
         bytes.resize(92, 0);
         bytes.extend(attributes.clock.to_le_bytes());
-        bytes.resize(136, 0);
+        bytes.resize(128, 0);
         bytes
+    }
+
+    /// The same as from a pipe: the events are records, too.
+    pub(crate) fn finish_pipe(self) -> Vec<u8> {
+        let mut piped = Recording::new(&[]);
+        for attributes in &self.attributes {
+            let body = [Recording::attributes(attributes), attributes.id.to_le_bytes().to_vec()].concat();
+            piped.record(64, 0, &body);
+        }
+        [b"PERFILE2".to_vec(), 16u64.to_le_bytes().to_vec(), piped.records, self.records].concat()
     }
 
     /// The whole file, without features.
     pub(crate) fn finish(self) -> Vec<u8> {
         let count = self.attributes.len() as u64;
         let (ids_at, attrs_at) = (104, 104 + 8 * count);
-        let (entry, data_at) = (136 + 16, attrs_at + count * (136 + 16));
+        let (entry, data_at) = (128 + 16, attrs_at + count * (128 + 16));
         let mut file = b"PERFILE2".to_vec();
         let size = self.records.len() as u64;
         let words = [104, entry, attrs_at, count * entry, data_at, size, 0, 0, 0, 0, 0, 0];

@@ -114,6 +114,10 @@ pub(super) fn write_elsewhere(out: &mut dyn Write, elsewhere: &Elsewhere, detail
             grouped(elsewhere.lost_records)
         )?;
     }
+    if elsewhere.trace_gaps > 0 {
+        let places = counted(elsewhere.trace_gaps, "place");
+        writeln!(out, "  the trace lacks records in {places}: shares are of what it has")?;
+    }
     if elsewhere.unread_trace > 0 {
         writeln!(out, "  {} bytes of hardware traces are not read", grouped(elsewhere.unread_trace))?;
     }
