@@ -10,6 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "../../../../crates/deburr-profile/tests/profile/recording.rs"]
+#[expect(dead_code, reason = "the tests of the reader use more of it")]
+mod recording;
+
 /// Two functions add by a helper; nobody else calls it.
 const SOURCE: &str = "#include <stdatomic.h>
 #include <stdlib.h>
@@ -131,6 +135,62 @@ fn a_hot_compare_and_swap_is_weighed_by_its_loop() {
     let profile = profile(&dir, &program, samples);
     let first = report(&[&profile, &program])["findings"][0].clone();
     assert_eq!((&first["rule"], &first["weight"]["share"]), (&"cas-for-rmw".into(), &0.9.into()), "{first}");
+}
+
+/// A perf.data with a trace of Arm SPE: operations of a program that is mapped at `base`, each with a latency.
+fn traced(dir: &Path, program: &Path, base: u64, operations: &[(u64, u16)]) -> PathBuf {
+    use recording::{Attributes, CPU_CLOCK, IDENTIFIER, IP, Recording, TID, TIME};
+    let (kind, sample_type) = (8, IDENTIFIER | IP | TID | TIME);
+    let mut recording = Recording::new(&[Attributes { kind, sample_type, ..CPU_CLOCK }]);
+    recording.record(70, 0, &[4u64, 8, 1].map(u64::to_le_bytes).concat());
+    recording.map(10, 1, [base, 0x100_0000, 0], program.to_str().expect("UTF-8"), 5);
+    let packets = operations.iter().flat_map(|(at, latency)| {
+        let pc = (*at | 1 << 63).to_le_bytes();
+        [&[0xb0], &pc[..], &[0x98], &latency.to_le_bytes(), &[0x65, 10, 0, 0, 0, 0x01]].concat()
+    });
+    let trace: Vec<u8> = packets.collect();
+    let cpu = [0u32, u32::MAX, 0, 0].map(u32::to_le_bytes).concat();
+    recording.record(71, 0, &[[trace.len() as u64, 0, 0].map(u64::to_le_bytes).concat(), cpu].concat());
+    recording.records.extend(trace);
+    // Truncated.
+    recording.timed(11, 0, [0u64, 0, 1].map(u64::to_le_bytes).concat(), 10, 2);
+    let path = dir.join("spe.data");
+    fs::write(&path, recording.finish()).expect("a file in a work folder");
+    path
+}
+
+#[test]
+fn operations_of_spe_count_where_they_are_and_not_before() {
+    let dir = work_dir("check-profile-spe");
+    let program = program(&dir, "aarch64-linux-gnu-gcc", &["-O2", "-static", "-mno-outline-atomics"]);
+    let (start, size) = functions_of(&program, "aarch64-linux-gnu-nm")["hit"];
+    // The sequence of `hit`, and the instruction after it.
+    let code = run(Command::new("aarch64-linux-gnu-objdump").args(["-d", "--disassemble=hit"]).arg(&program));
+    let of = |mnemonic: &str| {
+        let line = code.lines().find(|line| line.contains(mnemonic)).expect("an instruction of the loop");
+        u64::from_str_radix(line.trim().split_once(':').expect("an address").0, 16).expect("an address")
+    };
+    let (load, after) = (of("\tldaxr\t"), of("\tcbnz\t"));
+    assert!(start <= load && load < after && after < start + size, "{code}");
+    let base = 0x40_0000;
+    let spe = traced(&dir, &program, base, &[(load, 300), (after, 600), (after, 100)]);
+    let share = |profile: &Path| {
+        let report = report(&[profile, &program]);
+        let mut findings = report["findings"].as_array().expect("findings").iter();
+        let hit = findings.find(|it| it["function"] == "hit").expect("the loop of hit");
+        hit["weight"]["share"].as_f64().expect("a share")
+    };
+    assert!((share(&spe) - 0.3).abs() < 1e-6, "{}", share(&spe));
+    // The same samples of an interrupt, which skids.
+    let samples: &[(u64, &[(&str, u64)])] =
+        &[(300, &[("hit", load - start)]), (700, &[("hit", after - start)])];
+    assert!((share(&profile(&dir, &program, samples)) - 1.0).abs() < 1e-6);
+    let text = run(&mut check(&[&spe, &program]));
+    assert!(text.contains("of arm_spe/latency/, 3 samples"), "{text}");
+    assert!(text.contains("the trace lacks records in 1 place: shares are of what it has"), "{text}");
+    // By the number of operations instead.
+    let counted = run(check(&[&spe, &program]).args(["--profile-event", "type8/config=0x0"]));
+    assert!(counted.contains("33 %") && counted.contains("hit"), "{counted}");
 }
 
 #[test]
