@@ -9,9 +9,9 @@
 
 mod attr;
 mod header;
-mod jitdump;
 mod plane;
 mod record;
+mod run_time;
 mod sample;
 mod stream;
 mod timeline;
@@ -20,11 +20,13 @@ mod zstd;
 use crate::bytes::Cursor;
 use crate::error::Error;
 use crate::gather::{Gather, Identity, ObjectId, Outside, Spot};
-use crate::profile::{Format, JitFunction, Precision, Profile, Tally, WantedJitdump};
+use crate::jitdump::{Jitdump, is_jitdump_name};
+use crate::perf_map::PerfMap;
+use crate::profile::{Format, Precision, Profile, Tally, WantedJitdump};
 use crate::request::Request;
 use attr::Attr;
 use header::Header;
-use jitdump::{Jitdump, is_jitdump};
+use run_time::RunTime;
 use sample::{Sample, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{Read, Seek};
@@ -41,6 +43,8 @@ pub(crate) fn begins(beginning: &[u8]) -> bool {
 const MOST_COUNTERS: usize = 1 << 20;
 /// The most jitdumps that processes have.
 const MOST_JITDUMPS: usize = 256;
+/// The most processes whose perf maps are wanted.
+const MOST_PERF_MAPS: usize = 4096;
 /// The most distinct files that mappings name.
 const MOST_FILES: usize = 1 << 20;
 
@@ -51,7 +55,7 @@ pub(crate) fn read(input: &mut (impl Read + Seek), request: &Request<'_>) -> Res
     mappings.read(&mut *input)?;
     let Mappings { header, timeline, gather, jitdumps, is_timed, .. } = mappings;
     let mut samples = Samples::new(header, timeline, gather, is_timed);
-    samples.jitdumps(&jitdumps, request)?;
+    samples.describe(&jitdumps, request);
     samples.read(input)?;
     Ok(samples.finish())
 }
@@ -162,7 +166,7 @@ impl Mappings {
             cursor.skip(8)?;
         }
         let path = cursor.string();
-        if is_jitdump(&path) {
+        if is_jitdump_name(&path) {
             self.jitdumps.insert((pid, path.clone()));
             if self.jitdumps.len() > MOST_JITDUMPS {
                 return Err(Error::new(found.offset, format!("at most {MOST_JITDUMPS} jitdumps up to here")));
@@ -222,9 +226,7 @@ struct Samples<'j> {
     read_along: HashSet<usize>,
     /// The last values of counters, by their number, and the thread where each has its own.
     counters: HashMap<(u64, u32), u64>,
-    /// By process; and the number of its first function in `jit`.
-    jit_of: HashMap<u32, (Jitdump<'j>, usize)>,
-    jit: Vec<JitFunction>,
+    run_time: RunTime<'j>,
 }
 
 impl<'j> Samples<'j> {
@@ -239,8 +241,7 @@ impl<'j> Samples<'j> {
             exact,
             read_along: HashSet::new(),
             counters: HashMap::new(),
-            jit_of: HashMap::new(),
-            jit: Vec::new(),
+            run_time: RunTime::default(),
         };
         let real = samples.header.attrs.iter().map(|attr| !attr.is_dummy()).enumerate();
         let real: Vec<usize> = real.filter(|(_, is_real)| *is_real).map(|(event, _)| event).collect();
@@ -263,29 +264,24 @@ impl<'j> Samples<'j> {
         number
     }
 
-    fn jitdumps(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) -> Result<(), Error> {
+    /// Takes what is given of functions made at run time. A jitdump that cannot be read costs no more than itself.
+    fn describe(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) {
         let is_monotonic = self.header.attrs.iter().all(Attr::is_monotonic);
         for (pid, path) in mapped {
-            if self.jit_of.contains_key(pid) {
-                continue;
+            let given = request.jitdumps.iter().find(|(given, _)| given == path);
+            match given.map(|(_, bytes)| Jitdump::parse(bytes, is_monotonic && self.is_timed)) {
+                Some(Ok(dump)) => {
+                    self.run_time.add_dump(*pid, path, dump);
+                    continue;
+                }
+                Some(Err(error)) => self.gather.unread_jitdumps.push((path.clone(), error)),
+                None => {}
             }
-            let Some((_, bytes)) = request.jitdumps.iter().find(|(given, _)| given == path) else {
-                self.gather.wanted.insert(WantedJitdump { pid: *pid, path: path.clone() });
-                continue;
-            };
-            let dump = Jitdump::parse(bytes, is_monotonic && self.is_timed)?;
-            self.gather.wanted.retain(|wanted| wanted.pid != *pid);
-            let first = self.jit.len();
-            self.jit.extend(dump.functions.iter().map(|function| JitFunction {
-                pid: *pid,
-                name: function.name.clone(),
-                svma: function.svma,
-                code: Vec::new(),
-                leaves: Vec::new(),
-            }));
-            self.jit_of.insert(*pid, (dump, first));
+            self.gather.wanted.insert(WantedJitdump { pid: *pid, path: path.clone() });
         }
-        Ok(())
+        for (pid, bytes) in request.perf_maps {
+            self.run_time.add_map(*pid, PerfMap::parse(bytes));
+        }
     }
 
     fn read(&mut self, input: &mut (impl Read + Seek)) -> Result<(), Error> {
@@ -407,21 +403,18 @@ impl<'j> Samples<'j> {
             Found::Anonymous => Outside::Anonymous,
             Found::Unmapped => Outside::Unknown,
         };
-        let dump = self.jit_of.get_mut(&sample.pid);
-        let function = match dump {
-            Some((dump, first)) => {
-                let of_dump = dump.find(sample.ip, sample.time, found.offset)?;
-                of_dump.map(|(function, at)| (*first + function, at))
-            }
-            None => None,
-        };
-        match function {
-            Some((function, at)) => self.gather.jit(function, at, event, tally, found.offset),
-            None => {
-                self.gather.outside(outside, event, tally);
-                Ok(())
-            }
+        let function = self.run_time.find(sample.pid, sample.ip, sample.time, found.offset)?;
+        if let Some((function, at)) = function {
+            return self.gather.jit(function, at, event, tally, found.offset);
         }
+        if outside == Outside::Anonymous
+            && self.gather.wanted_perf_maps.len() < MOST_PERF_MAPS
+            && !self.run_time.has_map(sample.pid)
+        {
+            self.gather.wanted_perf_maps.insert(sample.pid);
+        }
+        self.gather.outside(outside, event, tally);
+        Ok(())
     }
 
     fn branches(&mut self, sample: &Sample<'_>, found: &Record<'_>) -> Result<(), Error> {
@@ -437,7 +430,7 @@ impl<'j> Samples<'j> {
     }
 
     fn finish(self) -> Profile {
-        let Samples { header, mut gather, events, exact, read_along, mut jit, jit_of, .. } = self;
+        let Samples { header, mut gather, events, exact, read_along, run_time, .. } = self;
         for (attr, (number, exact)) in events.iter().zip(exact).enumerate() {
             let event = number.and_then(|number| gather.events.get_mut(number as usize));
             let Some(event) = event else { continue };
@@ -448,16 +441,7 @@ impl<'j> Samples<'j> {
             }
         }
         gather.build_ids(&header.build_ids);
-        let seen = gather.jit_functions();
-        for (dump, first) in jit_of.values() {
-            for (number, (function, described)) in
-                (*first..).zip(jit.iter_mut().skip(*first).zip(&dump.functions))
-            {
-                if seen.contains(&number) {
-                    function.code = described.code.to_vec();
-                }
-            }
-        }
+        let jit = run_time.finish(&gather.jit_functions());
         (gather.command, gather.hostname) = (header.command, header.hostname);
         gather.finish(Format::PerfData, jit)
     }
