@@ -14,6 +14,7 @@ use crate::profile::Profiles;
 use deburr_core::rule::{RULES, Rule, WHEN_HOT};
 use deburr_core::{Error, Knowledge, Request, StatedClaim, wanted_debug_file};
 use deburr_cpu::Target;
+use deburr_profile::JitImage;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,15 @@ pub(crate) struct Provenance<'a> {
     pub(crate) held: Option<&'a Held>,
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) is_named: bool,
+    /// What of a jitdump it is, if its code was made at run time.
+    pub(crate) jit: Option<JitPart<'a>>,
+}
+
+/// A program that stands for functions of a jitdump.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JitPart<'a> {
+    pub(crate) dump: &'a Path,
+    pub(crate) image: &'a JitImage,
 }
 
 /// What is said of a panic.
@@ -114,8 +124,11 @@ impl Analysis {
         let claim =
             held.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
         let refused = |reason: String| Refusal { reason, fault: true };
-        let seen = |profiles: &Profiles| {
-            profiles.samples_of(bytes, Path::new(provenance.path), provenance.is_named).map_err(refused)
+        let seen = |profiles: &Profiles| match provenance.jit {
+            Some(JitPart { dump, image }) => Ok(profiles.samples_of_jit(dump, &image.extent)),
+            None => {
+                profiles.samples_of(bytes, Path::new(provenance.path), provenance.is_named).map_err(refused)
+            }
         };
         let samples = self.profiles.as_ref().map(seen).transpose()?.flatten();
         let when_hot = samples.as_ref().map_or(&[][..], |_| &self.when_hot);
@@ -134,6 +147,7 @@ impl Analysis {
             chosen: provenance.chosen,
             samples: samples.as_ref(),
             when_hot,
+            made_at_run_time: provenance.jit.is_some(),
             strict: self.config.strict,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };

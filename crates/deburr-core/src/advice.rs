@@ -12,8 +12,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Chooses flags for the findings that a report has now. `target` is what every machine has that the file will run on:
-/// flags that would break it are left out.
+/// flags that would break it are left out. Code made at run time has none: its compiler is the program that made it.
 pub fn advise(report: &Report, target: Option<FeatureSet>) -> Vec<Advice> {
+    if report.made_at_run_time {
+        return Vec::new();
+    }
     advise_on(&report.arch, &report.build, &report.findings, target)
 }
 

@@ -48,8 +48,8 @@ pub(crate) fn examine<T>(
     let all_wants = wants.union(QUERIES).union(Wants::classes(marks));
     let (image, program) = open(bytes, request.debug_file, all_wants)?;
 
-    // Where nothing is above the first level, there is nothing to guard.
-    let is_above = program.hits_by_function().next().is_some();
+    // Where nothing is above the first level, there is nothing to guard; and code made at run time is for one CPU alone.
+    let is_above = !request.made_at_run_time && program.hits_by_function().next().is_some();
     let mut linkage = is_above.then(|| Linkage::parse(&image));
     let chosen = linkage.as_mut().zip(request.chosen).and_then(|(linkage, chosen)| linkage.hide(chosen));
     let guards = Guards::find(request.guards, &image, &program);
@@ -101,7 +101,10 @@ pub(crate) fn examine<T>(
     report.presumption =
         checks.as_ref().and_then(|checks| groups::presumption(&image, &program, checks, &verdicts));
     report.stated_guards = guards.uses(checks.as_ref(), &image, &program, &verdicts);
-    level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts);
+    match request.made_at_run_time {
+        true => level::of_run_time(&mut report),
+        false => level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts),
+    }
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program);
@@ -109,7 +112,8 @@ pub(crate) fn examine<T>(
         weigh::fill_in(&mut report, weighing, weights, (&image, &program));
     }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
-    let has_shapes = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
+    let is_compared = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
+    let has_shapes = is_compared && !request.made_at_run_time;
     report.facts = (has_shapes || request.claim.is_some()).then(|| context.facts(has_shapes));
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);

@@ -35,6 +35,9 @@ pub struct Request<'a> {
     pub samples: Option<&'a Samples>,
     /// Ids of rules whose findings count only where they take a part of the run that can be felt; without samples, none do.
     pub when_hot: &'a [&'a str],
+    /// Whether the code was made at run time, for the very CPU that it ran on: then nobody ships it, and no machine, check or
+    /// compiler's flag is held against it. What it uses is still counted.
+    pub made_at_run_time: bool,
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

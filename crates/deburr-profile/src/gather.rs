@@ -7,7 +7,7 @@ use crate::profile::{
     Branch, Call, Edge, Event, Format, JitFunction, Leaf, LeftOut, Lost, Object, Place, Precision, Profile,
     Site, Tally, WantedJitdump,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -84,6 +84,8 @@ pub(crate) struct Gather {
     pub(crate) command: Option<String>,
     pub(crate) hostname: Option<String>,
     pub(crate) wanted: HashSet<WantedJitdump>,
+    pub(crate) unread_jitdumps: Vec<(String, Error)>,
+    pub(crate) wanted_perf_maps: BTreeSet<u32>,
     pub(crate) unread_trace: u64,
 }
 
@@ -335,6 +337,8 @@ impl Gather {
             command: self.command,
             hostname: self.hostname,
             wanted,
+            unread_jitdumps: self.unread_jitdumps,
+            wanted_perf_maps: self.wanted_perf_maps.into_iter().collect(),
             unread_trace: self.unread_trace,
         };
         profile.settle();

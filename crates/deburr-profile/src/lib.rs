@@ -14,9 +14,11 @@ mod bytes;
 mod callgrind;
 mod error;
 mod gather;
+mod jitdump;
 mod lines;
 mod merge;
 mod perf_data;
+mod perf_map;
 mod perf_script;
 mod pprof;
 mod profile;
@@ -25,9 +27,10 @@ mod request;
 mod script_frame;
 
 pub use error::Error;
+pub use jitdump::{JitImage, JitImages, MOST_JITDUMP, begins_jitdump, jit_images};
 pub use profile::{
-    Branch, Call, Edge, Event, Format, JitFunction, Leaf, LeftOut, Lost, Object, Place, Precision, Profile,
-    Site, Tally, WantedJitdump,
+    Branch, Call, Edge, Event, Format, JitFunction, JitSource, Leaf, LeftOut, Lost, Object, Place, Precision,
+    Profile, Site, Tally, WantedJitdump,
 };
 pub use read::{read, sniff};
 pub use request::Request;

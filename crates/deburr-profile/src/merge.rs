@@ -126,6 +126,10 @@ impl Profile {
         self.wanted.extend(other.wanted);
         self.wanted.sort();
         self.wanted.dedup();
+        self.unread_jitdumps.extend(other.unread_jitdumps);
+        self.wanted_perf_maps.extend(other.wanted_perf_maps);
+        self.wanted_perf_maps.sort_unstable();
+        self.wanted_perf_maps.dedup();
         self.settle();
     }
 

@@ -13,6 +13,7 @@
 //!
 //! For every event, `total` is the sum over the leaves of all objects, all JIT functions, and what is left out.
 
+use crate::error::Error;
 use std::sync::Arc;
 
 /// The format that a profile was read from.
@@ -207,16 +208,32 @@ pub struct Object {
     pub branches: Vec<Branch>,
 }
 
-/// A function made at run time, which a jitdump describes.
+/// What describes a function made at run time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JitSource {
+    /// A jitdump, which has its code.
+    Jitdump {
+        /// As in [`WantedJitdump`].
+        path: Arc<str>,
+        /// Where it is in [`crate::jit_images`] of the jitdump; `None` where other code took its place.
+        image_svma: Option<u64>,
+    },
+    /// `perf-PID.map`, which has its name alone.
+    PerfMap,
+}
+
+/// A function made at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JitFunction {
     /// The process.
     pub pid: u32,
+    /// What describes it.
+    pub source: JitSource,
     /// Its name.
     pub name: String,
     /// Where it was when it was loaded.
     pub svma: u64,
-    /// Its instructions.
+    /// Its instructions, where they are known.
     pub code: Vec<u8>,
     /// Offset in the code, index into [`Profile::events`], and what was seen there.
     pub leaves: Vec<(u64, usize, Tally)>,
@@ -260,8 +277,12 @@ pub struct Profile {
     pub command: Option<String>,
     /// The name of the machine, where recorded.
     pub hostname: Option<String>,
-    /// Jitdumps that were mapped and not given.
+    /// Jitdumps that were mapped and not given, or are [`Profile::unread_jitdumps`].
     pub wanted: Vec<WantedJitdump>,
+    /// Jitdumps that were given and cannot be read, by path.
+    pub unread_jitdumps: Vec<(String, Error)>,
+    /// Processes with samples in memory that is no file's, whose perf maps (`/tmp/perf-PID.map`) were not given. The first 4096.
+    pub wanted_perf_maps: Vec<u32>,
     /// Bytes of traces of hardware that are in the file and not read. Those of Arm SPE are read.
     pub unread_trace: u64,
 }

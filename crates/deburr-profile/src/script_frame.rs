@@ -71,7 +71,7 @@ impl<'l> ScriptFrame<'l> {
     }
 }
 
-fn hexadecimal(token: &str) -> Option<u64> {
+pub(crate) fn hexadecimal(token: &str) -> Option<u64> {
     let is_digits = token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     (is_digits && !token.is_empty()).then(|| u64::from_str_radix(token, 16).ok()).flatten()
 }

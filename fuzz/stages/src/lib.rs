@@ -12,6 +12,7 @@
 //! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
 //! | [`package`] | a package | limits held; rewritten exactly where something changed |
 //! | [`profile`] | a profile | what was seen adds up, also after merging; lists in order, and indexes that lead somewhere |
+//! | [`jit`] | a jitdump | programs of functions that do not overlap, no byte lost, and checked like others |
 //! | [`readers`] | a benchmark's report | finite numbers, and tables no longer than they may be |
 //! | [`sweep`] | x86-64 code | the sweep by table finds what the one by the full decoder does |
 
@@ -21,6 +22,7 @@ mod check;
 mod discover;
 mod image;
 mod input;
+mod jit;
 mod package;
 mod patch;
 mod profile;
@@ -32,6 +34,7 @@ pub use check::check;
 pub use discover::discover;
 pub use image::image;
 pub use input::{cross_elf, mutate_elf, on_this_thread};
+pub use jit::jit;
 pub use package::package;
 pub use patch::patch;
 pub use profile::profile;
@@ -43,8 +46,9 @@ pub use sweep::sweep;
 pub type Stage = fn(&[u8]);
 
 /// All stages, by the names of their fuzz targets.
-pub const STAGES: [(&str, Stage); 9] = [
+pub const STAGES: [(&str, Stage); 10] = [
     ("image", image),
+    ("jit", jit),
     ("discover", discover),
     ("reach", reach),
     ("check", check),

@@ -4,7 +4,7 @@ use crate::input::split;
 use deburr_profile::{Profile, Request, Tally, read};
 use std::io::Cursor;
 
-/// Reads a profile, and again with the second half of the input as each jitdump that it wants; and merges it with itself.
+/// Reads a profile, and again with the second half of the input as each jitdump that it wants, and itself as each perf map; and merges it with itself.
 ///
 /// # Panics
 /// Where tallies do not add up, a list is not in order, or an index leads nowhere.
@@ -16,10 +16,18 @@ pub fn profile(data: &[u8]) {
         let (_, dump) = bytes.split_at(bytes.len() / 2);
         let jitdumps: Vec<(&str, &[u8])> =
             found.wanted.iter().map(|wanted| (wanted.path.as_str(), dump)).collect();
-        if let Ok(with) = read(&mut Cursor::new(bytes), &Request { jitdumps: &jitdumps }) {
+        let request = Request { jitdumps: &jitdumps, ..Request::default() };
+        if let Ok(with) = read(&mut Cursor::new(bytes), &request) {
             hold_of_profile(&with);
-            assert!(with.wanted.is_empty() && with.events.len() == found.events.len());
+            assert!(with.wanted.is_empty() || !with.unread_jitdumps.is_empty());
+            assert_eq!(with.events.len(), found.events.len());
         }
+    }
+    let maps: Vec<(u32, &[u8])> = found.wanted_perf_maps.iter().map(|pid| (*pid, bytes)).collect();
+    let request = Request { perf_maps: &maps, ..Request::default() };
+    if let Ok(with) = read(&mut Cursor::new(bytes), &request) {
+        hold_of_profile(&with);
+        assert!(with.wanted_perf_maps.is_empty());
     }
     if choice.bit(0) {
         let objects = found.objects.len();

@@ -23,6 +23,7 @@ use std::path::PathBuf;
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --measured machine.json build/    what costs most on that machine first
   deburr check --profile perf.data /usr/bin/postgres    what takes most of that run first
+  deburr check --profile perf.data jit-4711.dump    and code that was made at run time
   deburr check --tried v2.json build/    what runs as a CPU of that level entered
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
@@ -43,7 +44,7 @@ allow findings and state guards; the command line wins.
 
 Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
 pub(crate) struct Check {
-    /// Files, directories and packages; - is the standard input
+    /// Files, directories, packages and jitdumps; - is the standard input
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 

@@ -7,7 +7,7 @@
 use super::claims::{self, Held};
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
-use crate::analysis::{Provenance, Refusal};
+use crate::analysis::{JitPart, Provenance, Refusal};
 use crate::input::closure::Closures;
 use crate::input::content::{Content, arch_of};
 use crate::input::gate::{BUDGET, Gate};
@@ -17,6 +17,7 @@ use crate::system_error::error_text;
 use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
 use deburr_core::{Knowledge, Report, Request};
+use deburr_profile::{JitImages, jit_images};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -93,6 +94,10 @@ impl<'a> Crew<'a> {
                 Ok(archive) => self.check_members(bytes, archive, &path, origin),
                 Err(error) => vec![skipped(file, error.to_string())],
             },
+            Content::Jitdump => match jit_images(bytes) {
+                Ok(images) => self.check_jit(images, file),
+                Err(error) => vec![skipped(file, error.to_string())],
+            },
             Content::Empty => vec![skipped(file, "an empty file".to_owned())],
             _ => vec![skipped(file, "no ELF file".to_owned())],
         };
@@ -166,6 +171,29 @@ impl<'a> Crew<'a> {
         outcomes
     }
 
+    /// Checks the functions of a jitdump. Mostly they are one program; several parts are named by their addresses.
+    fn check_jit<P: Product>(&self, jit: JitImages, file: &InputFile) -> Vec<Outcome<P>> {
+        let path = file.path.display().to_string();
+        let is_whole = jit.images.len() == 1;
+        let checked = jit.images.iter().map(|image| {
+            let path = if is_whole { path.clone() } else { format!("{path}({:#x})", image.extent.start) };
+            let is_named = file.is_named();
+            let part = Some(JitPart { dump: &file.path, image });
+            let provenance =
+                Provenance { path: &path, file: None, chosen: None, held: None, is_named, jit: part };
+            let mut outcome: Outcome<P> = self.check_as(&image.elf, provenance, &[]);
+            if let Outcome::Checked { product, .. } = &mut outcome {
+                product.report().faults.extend(jit.faults.iter().cloned());
+            }
+            outcome
+        });
+        let outcomes: Vec<Outcome<P>> = checked.collect();
+        match outcomes.is_empty() {
+            true => vec![skipped(file, "a jitdump without functions".to_owned())],
+            false => outcomes,
+        }
+    }
+
     pub(super) fn check_bytes<P: Product>(
         &self,
         bytes: &[u8],
@@ -196,15 +224,26 @@ impl<'a> Crew<'a> {
             Origin::File(_) => own.as_deref(),
         };
         let is_named = origin.is_named();
-        let provenance = Provenance { path: &path, file, chosen, held, is_named };
+        let provenance = Provenance { path: &path, file, chosen, held, is_named, jit: None };
+        self.check_as(bytes, provenance, foreign)
+    }
+
+    /// Checks one ELF file of a known provenance.
+    fn check_as<P: Product>(
+        &self,
+        bytes: &[u8],
+        provenance: Provenance<'_>,
+        foreign: &[&Knowledge],
+    ) -> Outcome<P> {
         let make = |bytes: &[u8], request: &Request<'_>| P::of(bytes, request, self.plan);
+        let path = provenance.path.to_owned();
         match self.plan.analysis.run(bytes, provenance, foreign, make) {
             Ok(mut product) => {
                 product.report().path = path;
                 Outcome::Checked { product: Box::new(product), bytes: bytes.len() as u64 }
             }
             Err(Refusal { reason, fault }) => {
-                Outcome::Skipped(Skipped { path, reason, named: origin.is_named(), fault })
+                Outcome::Skipped(Skipped { path, reason, named: provenance.is_named, fault })
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! In: the options. Out: the listing of one function as text or JSON; candidates where the name is ambiguous.
 
-use crate::analysis::{Analysis, Provenance, Refusal};
+use crate::analysis::{Analysis, JitPart, Provenance, Refusal};
 use crate::args::format::{Format, When};
 use crate::args::show::{Show, Syntax};
 use crate::cmd::failure::Failure;
@@ -19,6 +19,7 @@ use deburr_core::insn::text;
 use deburr_core::listing::{Candidate, Listing};
 use deburr_core::report::SCHEMA_VERSION;
 use deburr_core::{ListingPlace, Shown, View};
+use deburr_profile::jit_images;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -48,14 +49,14 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = ListingPlace::parse(&options.place);
-    let list = |object: &[u8], path: &str, file: Option<&Path>| {
-        let provenance = Provenance { path, file, chosen: None, held: None, is_named: true };
+    let list = |object: &[u8], path: &str, file: Option<&Path>, jit: Option<JitPart<'_>>| {
+        let provenance = Provenance { path, file, chosen: None, held: None, is_named: true, jit };
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
     let path = file.display().to_string();
     let answers: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
-        Content::Elf if member.is_none() => vec![(path.clone(), list(&bytes, &path, Some(&file)))],
+        Content::Elf if member.is_none() => vec![(path.clone(), list(&bytes, &path, Some(&file), None))],
         Content::Archive => {
             let archive = Archive::parse(&bytes).map_err(|error| complain(&error.to_string()))?;
             let members = archive.map(|archive| archive.members).unwrap_or_default();
@@ -63,9 +64,18 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
             let objects = chosen.filter_map(|member| {
                 let object = bytes.get(member.range.clone())?;
                 let path = format!("{path}({})", member.name);
-                (Content::of_all(object) == Content::Elf).then(|| (path.clone(), list(object, &path, None)))
+                (Content::of_all(object) == Content::Elf)
+                    .then(|| (path.clone(), list(object, &path, None, None)))
             });
             objects.collect()
+        }
+        Content::Jitdump if member.is_none() => {
+            let jit = jit_images(&bytes).map_err(|error| complain(&error.to_string()))?;
+            let parts = jit.images.iter().map(|image| {
+                let part = Some(JitPart { dump: &file, image });
+                (path.clone(), list(&image.elf, &path, None, part))
+            });
+            parts.collect()
         }
         _ => return Err(complain("no ELF file")),
     };

@@ -15,6 +15,8 @@ pub(crate) enum Content {
     ThinArchive,
     /// A package, or a compressed binary.
     Package,
+    /// Code made at run time, and its names.
+    Jitdump,
     /// A folder that is a container image.
     Layout,
     /// No bytes at all.
@@ -32,6 +34,9 @@ impl Content {
         }
         if first.starts_with(b"!<thin>\n") {
             return Ok(Content::ThinArchive);
+        }
+        if deburr_profile::begins_jitdump(first) {
+            return Ok(Content::Jitdump);
         }
         Ok(match sniff(first) {
             Found::Elf => Content::Elf,

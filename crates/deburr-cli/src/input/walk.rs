@@ -25,7 +25,7 @@ pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
     /// Its size in bytes; 0 for the standard input.
     pub(crate) size: u64,
-    /// ELF, archive or package.
+    /// ELF, archive, jitdump or package.
     pub(crate) content: Content,
     /// Whether it is the standard input.
     pub(crate) is_stdin: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Skipped {
 pub(crate) struct Walked {
     pub(crate) files: Vec<InputFile>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Regular files in directories that are neither ELF nor archive nor package.
+    /// Regular files in directories that are neither ELF nor archive nor jitdump nor package.
     pub(crate) other_files: u64,
 }
 
@@ -172,7 +172,7 @@ impl Found<'_> {
         let is_left_out = recognised == Content::Package && !self.packages;
         let content = if is_left_out { Content::Other } else { recognised };
         match (content, origin) {
-            (Content::Elf | Content::Archive | Content::Package | Content::Layout, _) => {
+            (Content::Elf | Content::Archive | Content::Jitdump | Content::Package | Content::Layout, _) => {
                 self.walked.files.push(InputFile {
                     path: path.to_owned(),
                     size: metadata.len(),

@@ -2,10 +2,10 @@
 
 use crate::render::line::one_line;
 use deburr_core::profile::Share;
-use deburr_profile::{Object, Profile, Tally};
+use deburr_profile::{JitFunction, JitSource, Object, Profile, Tally};
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Other files that are listed, those with most first.
 const LISTED: usize = 20;
@@ -27,8 +27,10 @@ pub(crate) struct Elsewhere {
     pub(crate) anonymous: Share,
     /// Of what has no place.
     pub(crate) unknown: Share,
-    /// Of functions made at run time that a jitdump describes.
+    /// Of functions made at run time that have a name, and were not checked.
     pub(crate) jit: Share,
+    /// Those with most of it.
+    pub(crate) jit_functions: Vec<UncheckedJit>,
     /// Of all other files.
     pub(crate) other: Share,
     /// Those with most of it.
@@ -48,9 +50,45 @@ pub(crate) struct OtherFile {
     pub(crate) share: Share,
 }
 
+/// Functions made at run time that were not checked, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct UncheckedJit {
+    pub(crate) name: String,
+    pub(crate) reason: Unchecked,
+    pub(crate) share: Share,
+}
+
+/// Why a function made at run time was not checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Unchecked {
+    /// A perf map has its name alone.
+    NameOnly,
+    /// Other code took its place later.
+    Replaced,
+    /// Its jitdump was not checked.
+    JitdumpNotChecked,
+}
+
+impl Unchecked {
+    /// For people.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Unchecked::NameOnly => "made at run time: only its name is known",
+            Unchecked::Replaced => "made at run time, and replaced later: not checked",
+            Unchecked::JitdumpNotChecked => "made at run time: not checked",
+        }
+    }
+}
+
 impl Elsewhere {
-    /// `found`: the objects that were checked.
-    pub(super) fn of(profile: &Profile, event: usize, found: &BTreeSet<usize>) -> Elsewhere {
+    /// `found`: the objects that were checked. `is_checked`: whether a function made at run time was.
+    pub(super) fn of(
+        profile: &Profile,
+        event: usize,
+        found: &BTreeSet<usize>,
+        is_checked: impl Fn(&JitFunction) -> bool,
+    ) -> Elsewhere {
         let Some(counted) = profile.events.get(event) else { return Elsewhere::default() };
         let total = counted.total.weight;
         let share = |weight: u64| Share::of(weight, total);
@@ -71,10 +109,28 @@ impl Elsewhere {
         }
         files.sort_by(|a, b| (Reverse(a.share), &a.path).cmp(&(Reverse(b.share), &b.path)));
         files.truncate(LISTED);
-        let jit = profile.jit.iter().flat_map(|function| &function.leaves);
-        let jit = jit
-            .filter(|(_, of, _)| *of == event)
-            .fold(0u64, |sum, (.., tally)| sum.saturating_add(tally.weight));
+        let (mut jit, mut functions) = (0u64, BTreeMap::<(&str, Unchecked), u64>::new());
+        for function in &profile.jit {
+            let here = function.leaves.iter().filter(|(_, of, _)| *of == event);
+            let weight = here.fold(0u64, |sum, (.., tally)| sum.saturating_add(tally.weight));
+            if is_checked(function) {
+                checked = checked.saturating_add(weight);
+            } else if weight > 0 {
+                jit = jit.saturating_add(weight);
+                let sum = functions.entry((&function.name, unchecked(function))).or_default();
+                *sum = sum.saturating_add(weight);
+            }
+        }
+        let mut functions: Vec<UncheckedJit> = functions
+            .into_iter()
+            .map(|((name, reason), weight)| UncheckedJit {
+                name: name.to_owned(),
+                reason,
+                share: share(weight),
+            })
+            .collect();
+        functions.sort_by(|a, b| (Reverse(a.share), &a.name).cmp(&(Reverse(b.share), &b.name)));
+        functions.truncate(LISTED);
         Elsewhere {
             event: counted.name.clone(),
             samples: counted.total.samples,
@@ -84,6 +140,7 @@ impl Elsewhere {
             anonymous: of(counted.left_out.anonymous),
             unknown: of(counted.left_out.unknown),
             jit: share(jit),
+            jit_functions: functions,
             other: share(other),
             other_files: files,
             lost_records: profile.lost.records,
@@ -105,5 +162,13 @@ impl Elsewhere {
             files => format!("; most of it is in {}", files.join(", ")),
         };
         format!("the profile saw nothing of the files that were checked{others}")
+    }
+}
+
+fn unchecked(function: &JitFunction) -> Unchecked {
+    match function.source {
+        JitSource::PerfMap => Unchecked::NameOnly,
+        JitSource::Jitdump { image_svma: None, .. } => Unchecked::Replaced,
+        JitSource::Jitdump { .. } => Unchecked::JitdumpNotChecked,
     }
 }

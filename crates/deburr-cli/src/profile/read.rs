@@ -1,41 +1,113 @@
-//! Files of `--profile`, and the jitdumps that they name → one profile.
+//! Files of `--profile`, and what they name of code made at run time → one profile.
+//!
+//! A jitdump is one of the files to check, or else next to the profile, or else where it was when the profile was recorded. A perf
+//! map is next to the profile, or in `/tmp` of the machine of the recording, where perf looks for it.
 
 use crate::system_error::error_text;
-use deburr_profile::{Profile, Request, read};
+use deburr_profile::{JitSource, MOST_JITDUMP, Profile, Request, WantedJitdump, read};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The largest jitdump that is read: 256 MiB.
-const MOST_JITDUMP: u64 = 1 << 28;
+/// The largest perf map that is read: 256 MiB.
+const MOST_MAP: u64 = 1 << 28;
 
-/// Reads all files as one profile.
-pub(super) fn all(paths: &[PathBuf]) -> Result<Profile, String> {
-    let mut all: Option<Profile> = None;
+/// What was read.
+pub(super) struct ReadProfiles {
+    pub(super) profile: Profile,
+    /// What could not be read of it, for people.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Reads all files as one profile. `given`: the files to check.
+pub(super) fn all(paths: &[PathBuf], given: &[PathBuf]) -> Result<ReadProfiles, String> {
+    let mut all: Option<ReadProfiles> = None;
     for path in paths {
-        let profile = one(path)?;
+        let ReadProfiles { profile, remarks } = one(path, given)?;
         match &mut all {
-            Some(all) => all.merge(profile),
-            None => all = Some(profile),
+            Some(all) => {
+                all.profile.merge(profile);
+                all.remarks.extend(remarks);
+            }
+            None => all = Some(ReadProfiles { profile, remarks }),
         }
     }
     all.ok_or_else(|| "--profile: no file is given".to_owned())
 }
 
-fn one(path: &Path) -> Result<Profile, String> {
+fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
     let failed = |reason: String| format!("{}: {reason}", path.display());
-    let profile = parse(path, &Request::default()).map_err(failed)?;
-    let dumps: Vec<(&str, Vec<u8>)> = profile
+    let first = parse(path, &Request::default()).map_err(failed)?;
+    let mut remarks = Vec::new();
+    let places: BTreeMap<&str, PathBuf> = first
         .wanted
         .iter()
-        .filter_map(|wanted| Some((wanted.path.as_str(), jitdump(Path::new(&wanted.path))?)))
+        .filter_map(|wanted| Some((wanted.path.as_str(), place_of(&wanted.path, path, given)?)))
         .collect();
-    if dumps.is_empty() {
-        return Ok(profile);
+    let mut dumps: Vec<(&str, Vec<u8>)> = Vec::new();
+    for (recorded, place) in &places {
+        match bounded(place, MOST_JITDUMP) {
+            Ok(bytes) => dumps.push((recorded, bytes)),
+            Err(reason) => remarks.push(format!("{}: {reason}", place.display())),
+        }
     }
-    let jitdumps: Vec<(&str, &[u8])> = dumps.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect();
-    // Without what it names, the profile is whole all the same.
-    Ok(parse(path, &Request { jitdumps: &jitdumps }).unwrap_or(profile))
+    let maps: Vec<(u32, Vec<u8>)> = first
+        .wanted_perf_maps
+        .iter()
+        .filter_map(|pid| Some((*pid, perf_map(*pid, path, first.hostname.as_deref())?)))
+        .collect();
+    if dumps.is_empty() && maps.is_empty() {
+        remarks.extend(missing(&first, &places));
+        return Ok(ReadProfiles { profile: first, remarks });
+    }
+    let request = Request {
+        jitdumps: &dumps.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect::<Vec<_>>(),
+        perf_maps: &maps.iter().map(|(pid, bytes)| (*pid, bytes.as_slice())).collect::<Vec<_>>(),
+    };
+    let mut profile = match parse(path, &request) {
+        Ok(profile) => profile,
+        // Without what it names, the profile is whole all the same.
+        Err(reason) => {
+            remarks.push(format!("{}: with its jitdumps: {reason}", path.display()));
+            first.clone()
+        }
+    };
+    let unread: BTreeMap<&str, String> =
+        profile.unread_jitdumps.iter().map(|(path, error)| (path.as_str(), error.to_string())).collect();
+    for (recorded, error) in unread {
+        let place = places.get(recorded).map_or_else(|| recorded.to_owned(), |it| it.display().to_string());
+        remarks.push(format!("{place}: {error}"));
+    }
+    remarks.extend(missing(&profile, &places));
+    // From here on a jitdump is known by where it is.
+    for function in &mut profile.jit {
+        if let JitSource::Jitdump { path, .. } = &mut function.source
+            && let Some(place) = places.get(&**path)
+        {
+            *path = Arc::from(place.display().to_string());
+        }
+    }
+    Ok(ReadProfiles { profile, remarks })
+}
+
+/// Where a jitdump is now.
+fn place_of(recorded: &str, profile: &Path, given: &[PathBuf]) -> Option<PathBuf> {
+    let recorded = Path::new(recorded);
+    let name = recorded.file_name()?;
+    let given = given.iter().filter(|path| path.file_name() == Some(name)).cloned();
+    let there = [profile.with_file_name(name), recorded.to_owned()];
+    given.chain(there).find(|path| path.is_file())
+}
+
+/// Jitdumps of processes that were seen in code made at run time, and that are nowhere.
+fn missing(profile: &Profile, places: &BTreeMap<&str, PathBuf>) -> Vec<String> {
+    let is_seen = |wanted: &&WantedJitdump| profile.wanted_perf_maps.contains(&wanted.pid);
+    let wanted = profile.wanted.iter().filter(is_seen).map(|wanted| wanted.path.as_str());
+    let missing: BTreeSet<&str> = wanted.filter(|path| !places.contains_key(path)).collect();
+    let said = |path: &str| format!("{path}: not there: what it describes is not checked");
+    missing.into_iter().map(said).collect()
 }
 
 fn parse(path: &Path, request: &Request<'_>) -> Result<Profile, String> {
@@ -47,8 +119,22 @@ fn parse(path: &Path, request: &Request<'_>) -> Result<Profile, String> {
     read(&mut BufReader::with_capacity(1 << 16, file), request).map_err(|error| error.to_string())
 }
 
-/// The bytes of a jitdump, if it is still there.
-fn jitdump(path: &Path) -> Option<Vec<u8>> {
-    let metadata = fs::metadata(path).ok()?;
-    (metadata.is_file() && metadata.len() <= MOST_JITDUMP).then(|| fs::read(path).ok())?
+/// The bytes of a file of no more than so many.
+fn bounded(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let size = fs::metadata(path).map_err(|error| error_text(&error))?.len();
+    if size > most {
+        return Err(format!("too large: {size} bytes, where at most {most} are read"));
+    }
+    fs::read(path).map_err(|error| error_text(&error))
+}
+
+/// The perf map of a process, if there is one. That in `/tmp` is another process's where another machine was recorded.
+fn perf_map(pid: u32, profile: &Path, recorded_on: Option<&str>) -> Option<Vec<u8>> {
+    let name = format!("perf-{pid}.map");
+    let beside = profile.with_file_name(&name);
+    let here = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let is_here = recorded_on.is_some_and(|host| host == here.trim_end());
+    let central = is_here.then(|| Path::new("/tmp").join(&name));
+    let found = [Some(beside), central].into_iter().flatten().find(|path| path.is_file())?;
+    bounded(&found, MOST_MAP).ok()
 }

@@ -14,6 +14,7 @@ mod emulate;
 mod fix;
 mod fixtures;
 mod formats;
+mod jit;
 mod outputs;
 mod pack;
 mod packages;

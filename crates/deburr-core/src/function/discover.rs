@@ -116,7 +116,7 @@ fn sweep_units(image: &Image<'_>, units: &[Unit], wants: Wants, scratch: &mut Sw
     const AHEAD: u32 = 16;
     scratch.clear();
     let mut end = units.first().map_or(CodeOffset::ZERO, |unit| unit.start);
-    let code_length = sections(image).map(|section| section.end).max().unwrap_or_default();
+    let code_length = sections(image).next_back().map_or(CodeOffset::ZERO, |section| section.end);
     for unit in units {
         let interest = Interest {
             wants,

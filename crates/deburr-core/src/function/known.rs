@@ -159,7 +159,7 @@ pub(super) fn is_known(known: &[Known], at: CodeOffset) -> bool {
 }
 
 /// The sections as ranges of offsets.
-pub(super) fn sections(image: &Image<'_>) -> impl Iterator<Item = Range<CodeOffset>> {
+pub(super) fn sections(image: &Image<'_>) -> impl DoubleEndedIterator<Item = Range<CodeOffset>> {
     image.code.iter().map(|code| code.at..code.at.saturating_add(offset_length(code.extent.len())))
 }
 

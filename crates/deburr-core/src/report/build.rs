@@ -37,6 +37,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
     Report {
         path: String::new(),
         arch: image.arch.name().into(),
+        made_at_run_time: false,
         build_id: image.build_id.clone(),
         level: String::new(),
         level_present: level_present.to_owned(),

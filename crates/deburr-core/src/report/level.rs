@@ -61,6 +61,14 @@ pub(crate) fn judge_file(
     });
 }
 
+/// Fills in of code made at run time what it uses: it ran where it was made, and nowhere else.
+pub(crate) fn of_run_time(report: &mut Report) {
+    report.made_at_run_time = true;
+    report.guards_examined = false;
+    report.level.clone_from(&report.level_present);
+    report.needed_beyond.clone_from(&report.level_beyond);
+}
+
 /// Whether the file runs `cpuid`, and never `xgetbv`.
 fn trusts_cpuid_alone(image: &Image<'_>, program: &Program) -> bool {
     let queries = program.marks().filter(|mark| mark.class == Class::FeatureQuery);

@@ -674,6 +674,10 @@ pub struct Report {
     pub path: String,
     /// `x86_64` or `aarch64`.
     pub arch: Cow<'static, str>,
+    /// Whether its code was made at run time, by a just-in-time compiler: `level` then is `level_present`, and nothing is said of
+    /// where it runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_at_run_time: bool,
     /// Build-id in lower-case hexadecimal digits.
     pub build_id: Option<String>,
     /// The level that the file needs in order to run.
@@ -701,7 +705,7 @@ pub struct Report {
     /// What became of the stated guards; the caller sums it up over a run.
     #[serde(skip)]
     pub stated_guards: Vec<GuardUse>,
-    /// Whether run-time checks were followed; always true.
+    /// Whether run-time checks were followed; true, except of code made at run time.
     pub guards_examined: bool,
     /// Instructions per feature.
     pub features: BTreeMap<String, u64>,

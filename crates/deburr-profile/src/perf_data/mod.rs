@@ -12,9 +12,9 @@
 
 mod attr;
 mod header;
-mod jitdump;
 mod plane;
 mod record;
+mod run_time;
 mod sample;
 mod spe;
 mod stream;
@@ -26,11 +26,13 @@ mod zstd;
 use crate::bytes::Cursor;
 use crate::error::Error;
 use crate::gather::{At, Gather, Identity, ObjectId, Outside, Spot};
-use crate::profile::{Format, JitFunction, Precision, Profile, Tally, WantedJitdump};
+use crate::jitdump::{Jitdump, is_jitdump_name};
+use crate::perf_map::PerfMap;
+use crate::profile::{Format, Precision, Profile, Tally, WantedJitdump};
 use crate::request::Request;
 use attr::Attr;
 use header::Header;
-use jitdump::{Jitdump, is_jitdump};
+use run_time::RunTime;
 use sample::{Sample, Value};
 use spe::{Decoder, Operation};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -53,6 +55,8 @@ const SPE: &str = "arm_spe";
 const MOST_COUNTERS: usize = 1 << 20;
 /// The most jitdumps that processes have.
 const MOST_JITDUMPS: usize = 256;
+/// The most processes whose perf maps are wanted.
+const MOST_PERF_MAPS: usize = 4096;
 /// The most distinct files that mappings name.
 const MOST_FILES: usize = 1 << 20;
 
@@ -63,7 +67,7 @@ pub(crate) fn read(input: &mut (impl Read + Seek), request: &Request<'_>) -> Res
     mappings.read(&mut *input)?;
     let jitdumps = std::mem::take(&mut mappings.jitdumps);
     let mut samples = Samples::new(mappings);
-    samples.jitdumps(&jitdumps, request)?;
+    samples.describe(&jitdumps, request);
     samples.read(input)?;
     Ok(samples.finish())
 }
@@ -167,7 +171,7 @@ impl Mappings {
             cursor.skip(8)?;
         }
         let path = cursor.string();
-        if is_jitdump(&path) {
+        if is_jitdump_name(&path) {
             self.jitdumps.insert((pid, path.clone()));
             if self.jitdumps.len() > MOST_JITDUMPS {
                 return Err(Error::new(found.offset, format!("at most {MOST_JITDUMPS} jitdumps up to here")));
@@ -244,9 +248,7 @@ struct Samples<'j> {
     read_along: HashSet<usize>,
     /// The last values of counters, by their number, and the thread where each has its own.
     counters: HashMap<(u64, u32), u64>,
-    /// By process; and the number of its first function in `jit`.
-    jit_of: HashMap<u32, (Jitdump<'j>, usize)>,
-    jit: Vec<JitFunction>,
+    run_time: RunTime<'j>,
 }
 
 impl<'j> Samples<'j> {
@@ -267,8 +269,7 @@ impl<'j> Samples<'j> {
             is_timed,
             read_along: HashSet::new(),
             counters: HashMap::new(),
-            jit_of: HashMap::new(),
-            jit: Vec::new(),
+            run_time: RunTime::default(),
         };
         let real = samples.header.attrs.iter().map(|attr| !attr.is_dummy()).enumerate();
         let real: Vec<usize> = real.filter(|(_, is_real)| *is_real).map(|(event, _)| event).collect();
@@ -291,29 +292,24 @@ impl<'j> Samples<'j> {
         number
     }
 
-    fn jitdumps(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) -> Result<(), Error> {
+    /// Takes what is given of functions made at run time. A jitdump that cannot be read costs no more than itself.
+    fn describe(&mut self, mapped: &BTreeSet<(u32, String)>, request: &Request<'j>) {
         let is_monotonic = self.header.attrs.iter().all(Attr::is_monotonic);
         for (pid, path) in mapped {
-            if self.jit_of.contains_key(pid) {
-                continue;
+            let given = request.jitdumps.iter().find(|(given, _)| given == path);
+            match given.map(|(_, bytes)| Jitdump::parse(bytes, is_monotonic && self.is_timed)) {
+                Some(Ok(dump)) => {
+                    self.run_time.add_dump(*pid, path, dump);
+                    continue;
+                }
+                Some(Err(error)) => self.gather.unread_jitdumps.push((path.clone(), error)),
+                None => {}
             }
-            let Some((_, bytes)) = request.jitdumps.iter().find(|(given, _)| given == path) else {
-                self.gather.wanted.insert(WantedJitdump { pid: *pid, path: path.clone() });
-                continue;
-            };
-            let dump = Jitdump::parse(bytes, is_monotonic && self.is_timed)?;
-            self.gather.wanted.retain(|wanted| wanted.pid != *pid);
-            let first = self.jit.len();
-            self.jit.extend(dump.functions.iter().map(|function| JitFunction {
-                pid: *pid,
-                name: function.name.clone(),
-                svma: function.svma,
-                code: Vec::new(),
-                leaves: Vec::new(),
-            }));
-            self.jit_of.insert(*pid, (dump, first));
+            self.gather.wanted.insert(WantedJitdump { pid: *pid, path: path.clone() });
         }
-        Ok(())
+        for (pid, bytes) in request.perf_maps {
+            self.run_time.add_map(*pid, PerfMap::parse(bytes));
+        }
     }
 
     fn read(&mut self, input: &mut (impl Read + Seek)) -> Result<(), Error> {
@@ -516,14 +512,15 @@ impl<'j> Samples<'j> {
             }
             return Ok(());
         }
-        let function = match self.jit_of.get_mut(&pid).filter(|_| outside.is_none()) {
-            Some((dump, first)) => {
-                let of_dump = dump.find(ip, time, offset)?;
-                of_dump.map(|(function, at)| (*first + function, at))
-            }
-            None => None,
+        let function = match outside {
+            None => self.run_time.find(pid, ip, time, offset)?,
+            Some(_) => None,
         };
         let nowhere = if found == Found::Anonymous { Outside::Anonymous } else { Outside::Unknown };
+        let wants_map = function.is_none() && outside.is_none() && found == Found::Anonymous;
+        if wants_map && self.gather.wanted_perf_maps.len() < MOST_PERF_MAPS && !self.run_time.has_map(pid) {
+            self.gather.wanted_perf_maps.insert(pid);
+        }
         for (event, tally) in tallies {
             match function {
                 Some((function, at)) => self.gather.jit(function, at, *event, *tally, offset)?,
@@ -565,7 +562,7 @@ impl<'j> Samples<'j> {
     }
 
     fn finish(self) -> Profile {
-        let Samples { header, traces, mut gather, events, exact, read_along, mut jit, jit_of, .. } = self;
+        let Samples { header, traces, mut gather, events, exact, read_along, run_time, .. } = self;
         gather.lost.gaps = traces.gaps;
         for (attr, (number, exact)) in events.iter().zip(exact).enumerate() {
             let event = number.and_then(|number| gather.events.get_mut(number as usize));
@@ -577,16 +574,7 @@ impl<'j> Samples<'j> {
             }
         }
         gather.build_ids(&header.build_ids);
-        let seen = gather.jit_functions();
-        for (dump, first) in jit_of.values() {
-            for (number, (function, described)) in
-                (*first..).zip(jit.iter_mut().skip(*first).zip(&dump.functions))
-            {
-                if seen.contains(&number) {
-                    function.code = described.code.to_vec();
-                }
-            }
-        }
+        let jit = run_time.finish(&gather.jit_functions());
         (gather.command, gather.hostname) = (header.command, header.hostname);
         gather.finish(Format::PerfData, jit)
     }

@@ -1,10 +1,11 @@
 //! perf.data files that are hard to record: what would make a number false.
 
+use super::dump::{Dump, dump_of};
 use super::recording::{
     BRANCH_STACK, CALLCHAIN, CPU_CLOCK, IDENTIFIER, IP, PERIOD, Recording, SAMPLE, Sample, TID, TIME, USER,
 };
 use super::{adds_up, bytes, file_offset, leaves, parsed, tally};
-use deburr_profile::{Place, Precision, Profile, Request, Tally, WantedJitdump, read};
+use deburr_profile::{JitSource, Place, Precision, Profile, Request, Tally, WantedJitdump, read};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
@@ -271,26 +272,9 @@ fn without_times_records_count_in_the_order_of_the_file() {
     assert_eq!(leaves(&finished(recording), 0), BTreeMap::from(expected));
 }
 
-/// A jitdump: functions with address, time and code.
-fn jitdump(functions: &[(&str, u64, u64, &[u8])]) -> Vec<u8> {
-    let mut dump = [0x4a69_5444u32, 1, 40, 62, 0, 10].map(u32::to_le_bytes).concat();
-    dump.extend([0u64; 2].map(u64::to_le_bytes).concat());
-    for (name, svma, time, code) in functions {
-        let size = 56 + name.len() + 1 + code.len();
-        dump.extend([0, size as u32].map(u32::to_le_bytes).concat());
-        dump.extend(
-            [*time, 10 | 10 << 32, *svma, *svma, code.len() as u64, 0].map(u64::to_le_bytes).concat(),
-        );
-        dump.extend(name.as_bytes());
-        dump.push(0);
-        dump.extend(*code);
-    }
-    dump
-}
-
 #[test]
 fn without_a_common_clock_only_functions_that_had_their_addresses_alone_count() {
-    let dump = jitdump(&[
+    let dump = dump_of(&[
         ("alone", 0x7000_0000, 5, &[1; 16]),
         ("first", 0x7000_0100, 5, &[2; 16]),
         ("second", 0x7000_0108, 50, &[3; 16]),
@@ -309,7 +293,7 @@ fn without_a_common_clock_only_functions_that_had_their_addresses_alone_count() 
         recording.sample(at(10, 0x7000_0800));
         let file = recording.finish();
         assert_eq!(parsed(&file).expect("a profile").wanted, vec![wanted.clone()]);
-        let request = Request { jitdumps: &[(&wanted.path, &dump)] };
+        let request = Request { jitdumps: &[(&wanted.path, &dump)], ..Request::default() };
         let profile = read(&mut Cursor::new(&file), &request).expect("a profile");
         adds_up(&profile);
         let found: Vec<&str> = profile.jit.iter().map(|function| function.name.as_str()).collect();
@@ -318,6 +302,86 @@ fn without_a_common_clock_only_functions_that_had_their_addresses_alone_count() 
         assert_eq!(profile.jit[0].leaves, [(4, 0, tally(1, 1000))]);
         assert_eq!(profile.jit[0].code, [1; 16]);
     }
+}
+
+/// Process 10 with memory of its own, and a common clock.
+fn run_time(jitdumps: &[&str]) -> Recording {
+    let clock = super::recording::Attributes { flags: CPU_CLOCK.flags | 1 << 25, clock: 1, ..CPU_CLOCK };
+    let mut recording = Recording::new(&[clock]);
+    for (number, path) in (9..).zip(jitdumps) {
+        recording.map(10, 1, [0x6000_0000, 0x1000, 0], path, number);
+    }
+    recording.map(10, 1, [0x7000_0000, 0x1_0000, 0], "//anon", 0);
+    recording
+}
+
+#[test]
+fn a_sample_belongs_to_the_version_that_was_there_at_its_time() {
+    let mut dump = Dump::new(62);
+    dump.load("replaced", 0x7000_0000, 10, &[1; 32]);
+    dump.load("moving", 0x7000_0100, 10, &[2; 32]);
+    dump.load("replacing", 0x7000_0010, 20, &[3; 32]);
+    dump.moved(0x7000_0100, 0x7000_0200, 32, 30);
+    // The same once more is the same function.
+    dump.load("replacing", 0x7000_0010, 40, &[3; 32]);
+    let mut recording = run_time(&["/x/jit-10.dump"]);
+    for (time, ip) in [(5, 0), (15, 0x18), (25, 0x18), (45, 0x18), (15, 0x104), (35, 0x204), (50, 0x220)] {
+        recording.sample(at(time, 0x7000_0000 + ip));
+    }
+    let request = Request { jitdumps: &[("/x/jit-10.dump", &dump.0)], ..Request::default() };
+    let profile = read(&mut Cursor::new(&recording.finish()), &request).expect("a profile");
+    adds_up(&profile);
+    let source = |image_svma| JitSource::Jitdump { path: "/x/jit-10.dump".into(), image_svma };
+    let found: Vec<_> =
+        profile.jit.iter().map(|it| (it.name.as_str(), &it.source, it.leaves.as_slice())).collect();
+    assert_eq!(
+        found,
+        [
+            ("replaced", &source(None), &[(0x18, 0, tally(1, 1000))][..]),
+            ("replacing", &source(Some(0x7000_0010)), &[(8, 0, tally(2, 2000))]),
+            ("moving", &source(Some(0x7000_0200)), &[(4, 0, tally(2, 2000))]),
+        ]
+    );
+    assert_eq!((profile.events[0].left_out.anonymous, profile.wanted_perf_maps), (tally(2, 2000), vec![10]));
+}
+
+#[test]
+fn a_process_may_have_several_jitdumps_of_which_one_is_damaged() {
+    let one = dump_of(&[("one", 0x7000_0000, 5, &[1; 16])]);
+    let two = dump_of(&[("two", 0x7000_0100, 5, &[2; 16])]);
+    let paths = ["/a/jit-10.dump", "/b/jit-10.dump", "/c/jit-10.dump"];
+    let mut recording = run_time(&paths);
+    recording.sample(at(10, 0x7000_0000));
+    recording.sample(at(10, 0x7000_0100));
+    let jitdumps = [(paths[0], one.as_slice()), (paths[1], &[0; 64]), (paths[2], &two)];
+    let request = Request { jitdumps: &jitdumps, ..Request::default() };
+    let profile = read(&mut Cursor::new(&recording.finish()), &request).expect("a profile");
+    adds_up(&profile);
+    let names: Vec<&str> = profile.jit.iter().map(|function| function.name.as_str()).collect();
+    assert_eq!(names, ["one", "two"]);
+    let wanted = WantedJitdump { pid: 10, path: paths[1].to_owned() };
+    assert_eq!((profile.unread_jitdumps.len(), profile.wanted), (1, vec![wanted]));
+    assert_eq!(profile.unread_jitdumps[0].0, paths[1]);
+}
+
+#[test]
+fn a_perf_map_names_what_no_jitdump_describes() {
+    let dump = dump_of(&[("described", 0x7000_0000, 5, &[1; 16])]);
+    let mut recording = run_time(&["/x/jit-10.dump"]);
+    for ip in [0, 0x108, 0x300] {
+        recording.sample(at(10, 0x7000_0000 + ip));
+    }
+    let file = recording.finish();
+    assert_eq!(parsed(&file).expect("a profile").wanted_perf_maps, [10]);
+    let map = b"70000000 10 other name of it\n70000100 20 only a name\n70000400 20 unseen\n";
+    let request = Request { jitdumps: &[("/x/jit-10.dump", &dump)], perf_maps: &[(10, map), (11, map)] };
+    let profile = read(&mut Cursor::new(&file), &request).expect("a profile");
+    adds_up(&profile);
+    let found: Vec<_> =
+        profile.jit.iter().map(|it| (it.name.as_str(), &it.source, it.code.len(), it.leaves[0].0)).collect();
+    let described = JitSource::Jitdump { path: "/x/jit-10.dump".into(), image_svma: Some(0x7000_0000) };
+    assert_eq!(found, [("described", &described, 16, 0), ("only a name", &JitSource::PerfMap, 0, 8)]);
+    assert_eq!((profile.events[0].left_out.anonymous, profile.wanted_perf_maps.len()), (tally(1, 1000), 0));
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn changed_bytes_give_an_error_or_a_profile_that_adds_up() {
                 dump[at] ^= 1 << random.below(8);
             }
             let jitdumps: &[(&str, &[u8])] = &[("/opt/recordings/jit-27922.dump", &dump)];
-            if let Ok(profile) = read(&mut Cursor::new(&changed), &Request { jitdumps }) {
+            if let Ok(profile) = read(&mut Cursor::new(&changed), &Request { jitdumps, ..Request::default() })
+            {
                 adds_up(&profile);
             }
         }

@@ -2,6 +2,8 @@
 
 mod constructed;
 mod damaged;
+mod dump;
+mod jitdump;
 mod merged;
 mod recorded;
 mod recording;

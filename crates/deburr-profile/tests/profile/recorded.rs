@@ -171,7 +171,7 @@ fn functions_made_at_run_time_have_the_samples_that_perf_inject_gives_them() {
     let (total, anonymous) = (without.events[0].total, without.events[0].left_out.anonymous);
     assert_eq!(total, anonymous);
     let (path, dump) = (&without.wanted[0].path, bytes("jit.dump"));
-    let request = Request { jitdumps: &[(path, &dump)] };
+    let request = Request { jitdumps: &[(path, &dump)], ..Request::default() };
     let profile = read(&mut Cursor::new(&recorded), &request).expect("a profile");
     adds_up(&profile);
     assert_eq!((profile.wanted.len(), profile.events[0].left_out.anonymous), (0, Tally::default()));

@@ -22,6 +22,7 @@ use crate::render::check::html::room::insns_of_file;
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::Totals;
+use crate::render::line::one_line;
 use costs::Costs;
 use deburr_core::Report;
 use deburr_core::profile::Share;
@@ -46,16 +47,22 @@ pub(super) fn run(
     let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
     plan.analysis.config.strict |= options.strict;
     if !options.profile.is_empty() {
-        let profiles = Profiles::read(&options.profile, options.profile_event.as_deref());
+        let profiles = Profiles::read(&options.profile, options.profile_event.as_deref(), &options.paths);
         plan.analysis.profiles = Some(profiles.map_err(Failure::Message)?);
     }
+    let profiles = plan.analysis.profiles.as_ref();
+    for remark in profiles.into_iter().flat_map(|profiles| &profiles.remarks) {
+        let _ = writeln!(complaints, "deburr: warning: {}", one_line(remark));
+    }
+    let paths: Vec<PathBuf> =
+        options.paths.iter().cloned().chain(profiles.into_iter().flat_map(Profiles::jitdumps)).collect();
     let config = &plan.analysis.config;
     let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
     let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
     let runs = Runs::read(&options.tried)?;
     let costs = options.measured.as_deref().map(Costs::read).transpose()?;
-    let walked = walk::walk(&options.paths, plan.threads, &outputs, plan.limits.depth > 0);
+    let walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
     if plan.closure && packages {
@@ -87,7 +94,9 @@ pub(super) fn run(
                 match outcome {
                     Outcome::Checked { product, bytes } => {
                         let CheckedFile { mut report, listings, left_out, sizes } = *product;
-                        run.unclaimed += u64::from(plan.analysis.claims && report.claim.is_none());
+                        run.unclaimed += u64::from(
+                            plan.analysis.claims && report.claim.is_none() && !report.made_at_run_time,
+                        );
                         run.compared.add(&mut report);
                         runs.add(&mut report, &plan.analysis.rules, complaints);
                         let allowed = run.rulings.settle(&mut report);

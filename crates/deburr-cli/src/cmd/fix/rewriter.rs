@@ -92,6 +92,7 @@ impl<'o> Rewriter<'o> {
             Content::Package | Content::Layout => {
                 Err(Trouble::left("a package: unpack it, and give its files"))
             }
+            Content::Jitdump => Err(Trouble::left("a jitdump: code made at run time is in no program")),
             Content::Empty => Err(Trouble::left("an empty file")),
             Content::Other => Err(Trouble::left("no ELF file")),
         }

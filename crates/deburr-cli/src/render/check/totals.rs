@@ -33,7 +33,7 @@ pub(crate) struct Totals {
     /// Per rule: its severest finding, and the files that have any.
     #[serde(skip)]
     pub(crate) rules: BTreeMap<Cow<'static, str>, (Severity, u64)>,
-    /// Files by the level that they need.
+    /// Files by the level that they need; code made at run time needs none.
     #[serde(skip)]
     pub(crate) levels: BTreeMap<(Cow<'static, str>, String), LevelFiles>,
     /// Files that could be read in part only.
@@ -75,6 +75,14 @@ impl Totals {
             *worst = (*worst).max(severity);
             *files += 1;
         }
+        if !report.made_at_run_time {
+            self.add_level(report);
+        }
+        self.with_faults += u64::from(!report.faults.is_empty());
+    }
+
+    /// Counts a file at the level that it needs.
+    fn add_level(&mut self, report: &Report) {
         let of_level = self.levels.entry((report.arch.clone(), report.level.clone())).or_default();
         of_level.count += 1;
         let arch = ARCHES.iter().find(|arch| arch.name() == report.arch);
@@ -82,7 +90,6 @@ impl Totals {
         if first_level != Some(report.level.as_str()) && of_level.examples.len() < EXAMPLES {
             of_level.examples.push(report.path.clone());
         }
-        self.with_faults += u64::from(!report.faults.is_empty());
     }
 
     /// Adds the findings by comparison of files.

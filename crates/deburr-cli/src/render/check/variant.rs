@@ -32,7 +32,10 @@ pub(crate) struct Needs {
 
 impl Renderer for Variant {
     fn file(&mut self, _out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
-        let Report { path, arch, level, needed_beyond, .. } = file.report;
+        let Report { path, arch, level, needed_beyond, made_at_run_time, .. } = file.report;
+        if *made_at_run_time {
+            return Ok(());
+        }
         let package = path.split_once('!').map_or(path.as_str(), |(package, _)| package);
         let needs = self.packages.entry(package.to_owned()).or_default();
         let Some(arch) = ARCHES.into_iter().find(|known| known.name() == *arch) else {

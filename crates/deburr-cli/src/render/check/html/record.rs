@@ -62,6 +62,7 @@ fn summary(report: &Report) -> Map<String, Value> {
     let parts = json!({
         "path": report.path,
         "arch": report.arch,
+        "made_at_run_time": report.made_at_run_time.then_some(true),
         "build_id": report.build_id,
         "level": report.level,
         "needed_beyond": report.needed_beyond,

@@ -339,6 +339,9 @@ fn verdict(report: &Report) -> String {
         }
         text
     };
+    if report.made_at_run_time {
+        return format!("made at run time, uses up to {}", with(&report.level_present, &report.level_beyond));
+    }
     let level = with(&report.level, &report.needed_beyond);
     let mut text = match &report.needed_by {
         None => format!("runs on {level}"),

@@ -4,7 +4,7 @@
 
 use super::detail::Detail;
 use crate::config::allow::NO_NAME;
-use crate::profile::Elsewhere;
+use crate::profile::{Elsewhere, UncheckedJit};
 use crate::render::line::{fit, one_line, wrapped};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
@@ -95,7 +95,7 @@ pub(super) fn write_elsewhere(out: &mut dyn Write, elsewhere: &Elsewhere, detail
         ("in other files", elsewhere.other),
         ("in the kernel", elsewhere.kernel),
         ("in guests", elsewhere.guest),
-        ("in code made at run time", elsewhere.jit),
+        ("in code made at run time that is not checked", elsewhere.jit),
         ("in memory that is no file's", elsewhere.anonymous),
         ("at no known place", elsewhere.unknown),
     ];
@@ -106,6 +106,11 @@ pub(super) fn write_elsewhere(out: &mut dyn Write, elsewhere: &Elsewhere, detail
     for file in elsewhere.other_files.iter().filter(|file| file.share >= detail.min_share).take(NAMED) {
         let path = fit(&one_line(&file.path), detail.width.map(|width| width.saturating_sub(26)));
         writeln!(out, "  {:>8}  {path} (not checked)", file.share.to_string())?;
+    }
+    let named = elsewhere.jit_functions.iter().filter(|it| it.share >= detail.min_share).take(NAMED);
+    for UncheckedJit { name, reason, share } in named {
+        let name = fit(&one_line(name), detail.width.map(|width| width.saturating_sub(60)));
+        writeln!(out, "  {:>8}  {name} ({})", share.to_string(), reason.text())?;
     }
     if elsewhere.lost_records > 0 {
         writeln!(

@@ -40,7 +40,7 @@ pub(super) fn write(
         let rule = palette.severity(*severity, &format!("{rule:width$}"));
         writeln!(out, "  {rule}  {findings} in {}", counted(*files, "file"))?;
     }
-    if totals.files_checked > 1 {
+    if totals.files_checked > 1 && !totals.levels.is_empty() {
         level_table(out, totals, detail)?;
     }
     if totals.with_faults > 0 {

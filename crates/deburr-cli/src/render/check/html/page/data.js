@@ -14,6 +14,7 @@ const VERDICTS = {
   "guarded": ["checked", "every path to it passes a sufficient check"],
   "unreached": ["not reached", "no known path leads to it"],
   "first": ["first level", "needs nothing special, and has findings"],
+  "made": ["made at run time", "for the CPU that it ran on, and has findings"],
 };
 const ROOTS = {
   "entry-point": "the start of the program",
@@ -65,7 +66,8 @@ files.forEach((file, number) => {
     file.of.push(item);
   }
   for (const item of objects(file.others, run.columns.other, file, FUNCTION_TEXTS)) {
-    file.of.push({ ...item, reach: "first", level: FIRST_LEVELS.has(file.level) ? file.level : "first level", uses: [], path: [], guard: null, endangered: [] });
+    const [reach, level] = file.made_at_run_time ? ["made", ""] : ["first", FIRST_LEVELS.has(file.level) ? file.level : "first level"];
+    file.of.push({ ...item, reach, level, uses: [], path: [], guard: null, endangered: [] });
   }
   for (const item of file.of) {
     item.key = `function:${file.path}:${item.place}`;
@@ -83,7 +85,8 @@ for (const found of run.across) {
 
 const findingByKey = new Map(findings.map(finding => [finding.key, finding]));
 const functionByKey = new Map(functions.map(item => [item.key, item]));
-const above = functions.filter(item => item.reach !== "first");
+const isAbove = item => item.reach !== "first" && item.reach !== "made";
+const above = functions.filter(isAbove);
 const hasWeights = files.some(file => file.profile);
 
 /// The functions of a file by address, for searching.

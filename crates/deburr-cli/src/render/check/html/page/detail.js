@@ -41,7 +41,7 @@ function findingDetail(finding) {
   const fixes = (file.advice || []).filter(advice => advice.rules.includes(rule));
   const where = finding.source && `${finding.source}${finding.line ? `:${finding.line}` : ""}`;
   const evidence = Object.entries(finding.evidence || {}).map(([key, value]) => [key.replaceAll("_", " "), Array.isArray(value) ? value.join(", ") : String(value)]);
-  const inFunction = item && item.reach !== "first" && element("a", { ...to({ open: item.key }) }, "How control gets there");
+  const inFunction = item && isAbove(item) && element("a", { ...to({ open: item.key }) }, "How control gets there");
   return [
     title(severityMark(finding.severity), " ", rule),
     element("p", { class: "message" }, finding.message),

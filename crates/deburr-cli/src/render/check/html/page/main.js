@@ -49,7 +49,7 @@ const fileTable = table(at("file-table"), {
   href: file => ({ in: file.path, section: file.findings ? "findings" : "functions", open: "" }),
   columns: [
     { title: "File", class: "wide", cell: file => name(file.path, "path"), order: byText(file => file.path) },
-    { title: "Needs", class: "rule", cell: file => levelOf(file), order: byText(levelOf) },
+    { title: "Needs", class: "rule", cell: file => needOf(file), order: byText(levelOf) },
     { title: "Findings", class: "number", cell: file => file.findings ? grouped(file.findings.length) : "", order: (one, other) => (other.findings?.length || 0) - (one.findings?.length || 0) },
     { title: "Above", class: "number", cell: file => file.functions ? grouped(file.functions.length) : "", order: (one, other) => (other.functions?.length || 0) - (one.functions?.length || 0) },
     { title: "Code", class: "number", cell: file => file.bytes ? bytes(file.bytes[0]) : "", order: (one, other) => (other.bytes?.[0] || 0) - (one.bytes?.[0] || 0) },

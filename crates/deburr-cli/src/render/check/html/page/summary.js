@@ -4,7 +4,9 @@ const counts = run.statistics;
 const bySeverity = SEVERITIES.map(severity => [severity, counts.findings_by_severity[severity] || 0]).filter(([, count]) => count);
 const levelOf = file => [file.level, ...(file.needed_beyond || [])].join(" + ");
 const guardedLevel = file => [file.level_guarded, ...(file.guarded_beyond || [])].join(" + ");
-const needsMore = file => !FIRST_LEVELS.has(file.level) || (file.needed_beyond || []).length > 0;
+const needOf = file => `${file.made_at_run_time ? "uses up to " : ""}${levelOf(file)}`;
+const needsMore = file => !file.made_at_run_time && isAboveFirst(file);
+const isAboveFirst = file => !FIRST_LEVELS.has(file.level) || (file.needed_beyond || []).length > 0;
 
 /// The sentence that a busy reader takes away.
 function headline() {
@@ -15,6 +17,7 @@ function headline() {
     return `${grouped(files.length)} files: ${found.length ? listed(found) : "nothing to report"}`;
   }
   if (!only.bytes) return `${only.name} has no executable code`;
+  if (only.made_at_run_time) return `${only.name} was made at run time, and ${needOf(only)}`;
   if (needsMore(only)) return `${only.name} needs ${levelOf(only)}`;
   const not = only.not || [];
   const but = not.length ? `, but ${not.length === 1 ? "one that is" : `${not.length} that are`} known` : "";
@@ -26,6 +29,7 @@ function lead() {
   if (files.length > 1) {
     const more = files.filter(needsMore).length;
     return more ? `${counted(more, "file needs", "files need")} more than the first level of ${more === 1 ? "its" : "their"} architecture.`
+      : files.some(file => file.made_at_run_time) ? "No file needs more than the first level of its architecture; code made at run time is for the CPU that it ran on."
       : "Every file runs on the first level of its architecture: on every such machine.";
   }
   const found = bySeverity.map(([severity, count]) => counted(count, severity));
@@ -36,7 +40,7 @@ function lead() {
 function because(file) {
   const by = file.needed_by;
   if (!by) return null;
-  const item = file.of.find(item => item.at === by.svma && item.reach !== "first");
+  const item = file.of.find(item => item.at === by.svma && isAbove(item));
   const title = by.function || `the function at ${by.svma}`;
   const link = item ? element("a", { ...to({ open: item.key }) }, name(title)) : name(title);
   const root = by.root ? `, reached without a check from ${ROOTS[by.root] ?? by.root}` : "";
@@ -47,6 +51,7 @@ function needs() {
   if (files.length === 1) {
     const [file] = files;
     if (!file.bytes) return [element("p", {}, "Nothing: it holds no code.")];
+    if (file.made_at_run_time) return [element("p", {}, "Made at run time, for the CPU that it ran on, it ", element("strong", { id: "level" }, needOf(file)), ".")];
     const not = file.not || [];
     return [
       element("p", {}, element("strong", { id: "level" }, levelOf(file)), needsMore(file) ? "" : ": every machine of its architecture has that."),

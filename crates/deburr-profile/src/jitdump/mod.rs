@@ -1,0 +1,10 @@
+//! Jitdumps: functions that a program made at run time, with their code. [`parse`] reads them for a profile, by address and time;
+//! [`image`] makes programs of what is there in the end, which [`elf`] writes.
+
+mod elf;
+mod image;
+mod parse;
+
+pub use image::{JitImage, JitImages, jit_images};
+pub(crate) use parse::{Jitdump, is_jitdump_name};
+pub use parse::{MOST_JITDUMP, begins_jitdump};
