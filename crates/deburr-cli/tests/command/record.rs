@@ -79,7 +79,7 @@ fn perf_gets_the_options_in_its_own_words_and_the_command_as_it_is() {
     );
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "-o --pid -- x\n"));
     let words = words(&scratch);
-    let begins = "record -F 99 -e cpu-clock -e cache-misses --call-graph fp -o .perf.data.deburr-";
+    let begins = "record -k mono -F 99 -e cpu-clock -e cache-misses --call-graph fp -o .perf.data.deburr-";
     assert!(words.starts_with(begins) || words.starts_with(&begins.replace(".perf", "./.perf")), "{words}");
     assert!(words.ends_with(" -q -- echo -o --pid -- x "), "{words}");
     // Those that cost or say something of the build ids are perf's own affair.

@@ -74,9 +74,10 @@ impl Perf {
         in_path("perf").map(|program| Perf { program })
     }
 
-    /// The words that record what comes after them.
+    /// The words that record what comes after them, by the clock that jitdumps have.
     fn words(&self, recording: &Recording, output: &Path) -> Vec<OsString> {
-        let mut words = vec![self.program.clone().into(), "record".into(), "-F".into()];
+        let mut words =
+            vec![self.program.clone().into(), "record".into(), "-k".into(), "mono".into(), "-F".into()];
         words.push(recording.frequency.to_string().into());
         for event in &recording.events {
             words.extend(["-e".into(), event.into()]);
@@ -265,7 +266,7 @@ mod tests {
             let command = perf.command(recording, Path::new("./-o"));
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(words(&recording), "record -F 99 -e cycles:P -e cache-misses -o ./-o");
+        assert_eq!(words(&recording), "record -k mono -F 99 -e cycles:P -e cache-misses -o ./-o");
         let recording = Recording { call_graph: Some("dwarf"), ..recording };
         assert!(words(&recording).contains(" --call-graph dwarf -o "));
         let task = Task { words: vec!["prog".into(), "-v".into()], ..Task::default() };
