@@ -140,6 +140,44 @@ def details(browser):
             assert re.search(rf"\b{re.escape(feature)} {count:,}\b", tab.locator("#detail dl").first.inner_text()), feature
 
 
+def callers(browser):
+    """The calls that a helper's samples were given back to are a table of those in the report, with links to what is there."""
+    tab = browser.tab
+    for file, finding in [(file, finding) for file, finding in FINDINGS if finding.get("callers")]:
+        browser.open(link("finding", file, finding))
+        rows = tab.locator("#detail .callers tbody tr")
+        assert rows.count() == len(finding["callers"])
+        for row, caller in zip(rows.all(), finding["callers"]):
+            assert shown(caller["function"] or "no name") in row.locator("th").inner_text()
+            assert row.locator("code").inner_text() == caller["svma"]
+            assert abs(float(row.locator("data").get_attribute("value")) - caller["weight"]["share"]) < 1e-6
+        browser.check("callers")
+        tab.screenshot(path=PICTURES / "callers.png")
+        # Hot callers are on the page themselves, and so are calls that are findings.
+        first = rows.first.locator("a")
+        hot = [function["function"] for function in file["profile"]["functions"]]
+        assert first.count() or finding["callers"][0]["function"] not in hot
+        if first.count():
+            first.click()
+            assert shown(finding["callers"][0]["function"]) in tab.locator("#detail").inner_text()
+
+
+def hot(browser):
+    """Each of the heaviest functions has a rectangle, can be found, and opens with its weight and its code, or a word on that."""
+    tab = browser.tab
+    for file in FILES:
+        for function in file.get("profile", {}).get("functions", [])[:10]:
+            browser.open(link("function", file, function))
+            assert tab.locator("#detail[open]").count() == 1, function
+            weight = tab.locator("#detail dl .weight data").first.get_attribute("value")
+            assert abs(float(weight) - function["share"]) < 1e-6, function
+            assert tab.locator("#detail .code .samples .bar").count() > 0 or "not on this page" in tab.locator("#detail").inner_text()
+            browser.check("hot function")
+            browser.open("#by=weight&find=" + quote(function["function"] or function["svma"]))
+            tile = tab.locator("#treemap a.tile:not(.faded)").first
+            assert (function["function"] or function["svma"]) in tile.get_attribute("aria-label")
+
+
 def keyboard(browser):
     """Without a pointer: to the table, down its rows, into a finding, on to the next, and back."""
     tab = browser.tab
@@ -248,11 +286,12 @@ def main():
             browser.context.close()
         if FINDINGS:
             browser = Browser(chromium, "light")
-            for part in (filters, details, keyboard, treemap):
+            for part in (filters, details, callers, hot, keyboard, treemap):
                 part(browser)
             browser.check("after all")
             browser.context.close()
-            weights(chromium)
+            if not any("profile" in file for file in FILES):
+                weights(chromium)
         chromium.close()
 
 

@@ -3,6 +3,7 @@
 //!
 //! Pictures of it stay in the build directory, under `real/check-page-…/pictures`.
 
+use super::profile::{functions_of, profile};
 use deburr_tests::command::deburr;
 use deburr_tests::toolchain::{compile, repository, require, run, target_dir, work_dir};
 use std::fmt::Write;
@@ -62,6 +63,51 @@ fn the_page_says_what_the_report_says_and_can_be_used_by_everybody() {
     compile(&dir, "loops", ("c", SOURCE), cross, &["-g", "-O2", "-mno-outline-atomics"]);
     let page = look_at(&dir, &["--baseline", "x86-64-v1", "v3", "loops"]);
     assert!(page.contains("while (!atomic_compare_exchange_weak(\\u0026lock"), "lines of the source");
+}
+
+/// Bits are counted by a helper; what takes most has no finding.
+const HELPED: &str = "
+static int __attribute__((noinline)) bits(unsigned long x) {
+    x -= (x >> 1) & 0x5555555555555555ul;
+    x = (x & 0x3333333333333333ul) + ((x >> 2) & 0x3333333333333333ul);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0ful;
+    return (int)(x * 0x0101010101010101ul >> 56);
+}
+long __attribute__((noinline)) many(const unsigned long *p, int n) { long s = 0; for (int i = 0; i < n; i++) s += bits(p[i]); return s; }
+long __attribute__((noinline)) few(const unsigned long *p, int n) { long s = 1; for (int i = 0; i < n; i++) s ^= bits(p[i]); return s; }
+long __attribute__((noinline)) churn(long v) { for (int i = 0; i < 1000; i++) v = v * 3 + i; return v; }
+int main(int argc, char **argv) {
+    unsigned long a[64];
+    for (int i = 0; i < 64; i++) a[i] = argc * i;
+    return many(a, 64) + few(a, argc) + churn(argc);
+}
+";
+
+#[test]
+fn callers_of_a_helper_and_hot_functions_without_findings_are_on_the_page() {
+    let dir = work_dir("check-page-profiled");
+    let program = compile(&dir, "counts", ("c", HELPED), "gcc", &["-g", "-O2"]);
+    let code = run(Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&program));
+    let functions = functions_of(&program, "nm");
+    let after_call = |function: &str| {
+        let body = code.split_once(&format!("<{function}>:\n")).expect("the function").1;
+        let mut lines =
+            body.lines().skip_while(|line| !(line.contains("call") && line.ends_with("<bits>"))).skip(1);
+        let next = lines.next().and_then(|line| line.trim().split_once(':')).expect("an instruction").0;
+        u64::from_str_radix(next, 16).expect("an address") - functions[function].0
+    };
+    let (many, few) = (after_call("many"), after_call("few"));
+    let samples: &[(u64, &[(&str, u64)])] = &[
+        (300, &[("bits", 0x10), ("many", many)]),
+        (50, &[("bits", 0x14), ("few", few)]),
+        (500, &[("churn", 8)]),
+        (100, &[("many", 4)]),
+        (50, &[("main", 0x10)]),
+    ];
+    let profile = profile(&dir, &program, samples);
+    let profile = profile.display().to_string();
+    let page = look_at(&dir, &["--target", "x86-64-v2", "--profile", &profile, "counts"]);
+    assert!(page.contains("\"many\"") && page.contains("\"churn\""), "a caller and a hot function");
 }
 
 #[test]

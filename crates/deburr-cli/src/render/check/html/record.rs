@@ -4,8 +4,8 @@
 //!
 //! - `path`, `arch`, `level`, and of `deburr check --format json` what is not empty there: `level_guarded`, `needed_by`, …;
 //! - `texts`: the texts of its rows, which refer to them by number;
-//! - `findings`, `functions` (above the first level), `others` (of the first level, with findings): rows whose columns `rows`
-//!   names, so that a table of ten thousand is compact;
+//! - `findings`, `functions` (above the first level), `others` (of the first level, with findings, or hot): rows whose columns
+//!   `rows` names, so that a table of ten thousand is compact;
 //! - `evidence`: the facts that findings rest on;
 //! - `profile`, where one was read: `{"what": …, "weight": share}`. A finding, a function and an instruction may then have a `weight`, too:
 //!   its share of all that the profile saw, from 0 to 1. `by` says of a finding where that comes from, if not from its code alone.
@@ -32,7 +32,7 @@ pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
     let count = rooms.functions.take(report.isa_functions.len());
     let functions = report.isa_functions.get(..count).unwrap_or_default();
     let (findings, evidence) = rows::findings(&chosen, &mut texts);
-    let others = rows::others(&chosen, &report.isa_functions, code, &mut texts);
+    let others = rows::others(&chosen, report, code, &mut texts);
     let functions = rows::functions(functions, &Sizes::of(code), &mut texts);
     let profile = report
         .profile

@@ -13,7 +13,7 @@ const VERDICTS = {
   "covered": ["needed anyway", "not proven, and the file needs that level for other reasons"],
   "guarded": ["checked", "every path to it passes a sufficient check"],
   "unreached": ["not reached", "no known path leads to it"],
-  "first": ["first level", "needs nothing special, and has findings"],
+  "first": ["first level", "needs nothing special, and has findings, or took much of the run"],
 };
 const ROOTS = {
   "entry-point": "the start of the program",
@@ -40,7 +40,7 @@ function objects(rows, columns, file, texts) {
   });
 }
 
-const FINDING_TEXTS = new Set(["rule", "severity", "name", "near", "in", "message", "source"]);
+const FINDING_TEXTS = new Set(["rule", "severity", "name", "near", "in", "message", "source", "by"]);
 const FUNCTION_TEXTS = new Set(["name", "near", "in", "level", "reach", "root", "because", "group"]);
 const findings = [];
 const functions = [];
@@ -51,6 +51,7 @@ files.forEach((file, number) => {
   file.name = file.path.slice(file.path.lastIndexOf("/") + 1) || file.path;
   for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
     finding.evidence = file.evidence[finding.evidence || 0];
+    finding.callers = (finding.callers || []).map(([name, at, weight]) => ({ file, name: name ? file.texts[name] : null, at, in: null, place: at, weight: weight || 0 }));
     finding.key = `finding:${file.path}:${finding.place}:${finding.rule}`;
     findings.push(finding);
   }

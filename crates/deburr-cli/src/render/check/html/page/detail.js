@@ -54,6 +54,7 @@ function findingDetail(finding) {
       finding.compiler && ["Made by", typeof finding.compiler === "string" ? finding.compiler : JSON.stringify(finding.compiler)],
       finding.weight && ["Weight", weightBar(finding.weight), finding.by ? ` · ${finding.by}` : ""],
     ]),
+    finding.callers?.length > 0 && [element("h3", {}, "Who calls it, and what it took from there"), callersTable(finding.callers)],
     fixes.length > 0 && [element("h3", {}, "What to change"), fixes.map(advice => remedy(advice, (advice.removes || {})[rule] ?? advice.findings))],
     fixes.length === 0 && firstOf(rule, "What to do") && [element("h3", {}, "What to do"), element("p", {}, inline(firstOf(rule, "What to do")))],
     element("h3", {}, "The code"),
@@ -70,6 +71,23 @@ function findingDetail(finding) {
   ];
 }
 
+/// The calls of a helper that its samples were given back to, with a link to what the page has there: a finding, or the
+/// function that calls.
+function callersTable(callers) {
+  const most = Math.max(...callers.map(share));
+  const there = caller => ofFile(caller.file).find(finding => finding.at === caller.at && finding.in === null) || functionOf(caller);
+  return element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Calls of it, the heaviest first" },
+    element("table", { class: "callers" },
+      element("thead", {}, element("tr", {}, ["Called from", "Call at", "Weight"].map(title => element("th", { scope: "col" }, title)))),
+      element("tbody", {}, callers.map(caller => {
+        const target = there(caller);
+        return element("tr", {},
+          element("th", { scope: "row" }, target ? element("a", { ...to({ open: target.key }) }, name(called(caller))) : name(called(caller))),
+          element("td", {}, element("code", {}, caller.at)),
+          element("td", {}, weightBar(caller.weight, most)));
+      }))));
+}
+
 /// What a finding of the rule costs on the machine that was measured.
 function measured(cost) {
   if (!cost) return element("p", { class: "muted" }, "Not measured on the machine whose record was given.");
@@ -83,7 +101,8 @@ function functionDetail(item) {
   const { file } = item;
   const group = (file.groups || []).find(group => group.id === item.group);
   const own = findingsIn(item);
-  const listing = own.length ? listingOf(file, null, item) : null;
+  const callers = own.find(finding => finding.callers?.length)?.callers;
+  const listing = own.length || item.weight ? listingOf(file, null, item) : null;
   return [
     title(verdictMark(item.reach), " ", name(called(item))),
     element("p", { class: "message" }, verdictSentence(item)),
@@ -100,9 +119,11 @@ function functionDetail(item) {
     group && [element("h3", {}, "What would settle it"), element("p", {}, group.message),
       element("p", { class: "muted" }, { closure: "deburr check --closure looks into the libraries that the file needs.", guard: "Who knows the code can state it in deburr.toml.", run: "A run on a CPU without the level: deburr try." }[group.settled_by] || ""),
       group.stated_as && [element("pre", { tabindex: "0" }, element("code", {}, group.stated_as))]],
+    callers && [element("h3", {}, "Who calls it, and what it took from there"), callersTable(callers)],
     own.length > 0 && [element("h3", {}, "Its findings"), element("ul", { class: "plain" }, own.slice(0, 50).map(finding =>
       element("li", {}, severityMark(finding.severity), " ", element("a", { ...to({ open: finding.key }) }, finding.rule), " ", element("code", {}, finding.place))))],
-    listing && [element("h3", {}, "The code"), listingTable(listing, own, null)],
+    listing ? [element("h3", {}, "The code"), listingTable(listing, own, null)]
+      : (own.length > 0 || item.weight) && [element("h3", {}, "The code"), element("p", { class: "muted" }, "Its code is not on this page, which has room for the worst and the heaviest. This shows it:")],
     element("p", {}, copyable(`deburr show ${quoted(file.path)} ${quoted(item.place)}`)),
   ];
 }

@@ -154,7 +154,7 @@ function limits() {
   const lines = [];
   if (room.findings.left_out) lines.push(`${counted(room.findings.left_out, "finding")} are counted and have no row: a page holds ${grouped(room.findings.of_run)}, ${grouped(room.findings.of_file)} of a file, the worst first.`);
   if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} above the first level have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
-  if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
+  if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings${hasWeights ? ", or hot," : ""} is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
   if (counts.undecoded_bytes) lines.push(`${bytes(counts.undecoded_bytes)} of code could not be decoded.`);
   for (const [what, count] of [["guards", run.stale_guards], ["allowances", run.stale_allowances]]) if (count) lines.push(`The configuration has ${count} stale ${what}.`);
   if (run.exceeded_allowances) lines.push(`Findings exceed ${counted(run.exceeded_allowances, "allowance")} of the configuration.`);

@@ -53,7 +53,7 @@ function squarified(values, { x, y, width, height }) {
 
 const isHit = (item, words) => !words || [item.name, item.near, item.file.path, item.level, item.place, ...item.uses.map(([feature]) => feature)].some(text => text?.toLowerCase().includes(words));
 
-/// What the map shows: the functions above the first level and those with findings, or one group of them.
+/// What the map shows: the functions above the first level, those with findings and the hot ones, or one group of them.
 function mapped() {
   const measure = MEASURES[state.by] && (state.by !== "weight" || hasWeights) ? state.by : usualMeasure;
   const group = GROUPS[state.group] ? state.group : usualGroup;
@@ -198,5 +198,5 @@ function drawShare() {
     element("a", { ...to({ verdict: state.verdict === reach ? "" : reach, open: "", section: "" }), "aria-current": state.verdict === reach ? "true" : null, title: VERDICTS[reach][1] },
       element("span", { class: `swatch v-${reach}`, "aria-hidden": "true" }), VERDICTS[reach][0], " ", data(`verdict ${reach}`, count))))));
   const part = above.length ? `${counted(above.length, "function needs", "functions need")} more than the first level` : "No function needs more than the first level";
-  at("map-lead").textContent = `${part}. With those that have findings they are ${percent(mappedBytes / all)} of ${bytes(all)} of code; the rest is not drawn.`;
+  at("map-lead").textContent = `${part}. With those that have findings${hasWeights ? ", and those that took most of the run," : ""} they are ${percent(mappedBytes / all)} of ${bytes(all)} of code; the rest is not drawn.`;
 }
