@@ -13,11 +13,11 @@
 //! Its code is in a `<script class="code" data-file="N">` of its own, which the page reads when it is looked at. `code` names the
 //! columns. The record of the run (`id="run"`) has the columns, the sums, the rules that found something, and what was left out.
 
-use super::room::Rooms;
 use super::rows::{self, Sizes};
-use super::texts::{Texts, shown_value};
 use crate::render::check::renderer::Checked;
 use crate::render::check::text::profile::seen;
+use crate::render::page::view::room::Rooms;
+use crate::render::page::view::texts::{Texts, is_something, shown_value};
 use deburr_core::Report;
 use deburr_core::report::{Atomics, PlacedFinding};
 use serde_json::{Map, Value, json};
@@ -86,17 +86,6 @@ fn summary(report: &Report) -> Map<String, Value> {
     match shown_value(parts) {
         Value::Object(members) => members.into_iter().filter(|(_, value)| is_something(value)).collect(),
         _ => Map::new(),
-    }
-}
-
-/// Whether a value says more than its absence.
-fn is_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Array(values) => !values.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-        Value::Number(number) => number.as_u64() != Some(0),
-        _ => true,
     }
 }
 

@@ -3,12 +3,12 @@
 //! In: a report, and what a profile says of it. Out: one array for each, in the order of the columns named here. Texts are
 //! numbers in the file's table.
 
-use super::texts::{Texts, row, shown_value};
 use crate::render::check::renderer::CodeOfFile;
 use crate::render::check::text::profile::said_by;
+use crate::render::page::view::code::weight;
+use crate::render::page::view::texts::{Texts, row, shown_value};
 use deburr_core::Report;
 use deburr_core::listing::FunctionSize;
-use deburr_core::profile::Share;
 use deburr_core::report::{CallerWeight, Guard, Hex, IsaFunction, PlacedFinding};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -44,11 +44,6 @@ pub(super) const FUNCTION: [&str; 16] = [
 
 /// The columns of a function of the first level that findings are in, or that took much of a run.
 pub(super) const OTHER: [&str; 6] = ["name", "near", "at", "in", "size", "weight"];
-
-/// A share of what a profile saw, from 0 to 1; nothing is left out.
-pub(super) fn weight(share: Option<Share>) -> Value {
-    share.filter(|share| *share != Share::default()).map_or(Value::Null, |share| share.fraction().into())
-}
 
 /// Findings, and their evidence, each once.
 pub(super) fn findings(chosen: &[&PlacedFinding], texts: &mut Texts) -> (Value, Value) {
