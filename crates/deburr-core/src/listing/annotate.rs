@@ -30,16 +30,31 @@ const MOST_OF_ONE: usize = 12;
 /// [`Error`], as of [`crate::check()`].
 pub fn annotate(bytes: &[u8], request: &Request<'_>, bound: usize) -> Result<Annotated, Error> {
     examine(bytes, request, ClassSet::EMPTY, |image, program, report, weighing| {
-        let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
-        let permitted = baseline.union(deburr_cpu::system_features(image.arch));
         let about = About::of(image, program, &report);
-        let (mut code, left_out) = about.listings(permitted, bound, weighing);
+        let (mut code, left_out) = about.listings(permitted(image, request), bound, weighing);
         let mut sizes = about.sizes();
         if let Some(weighing) = weighing {
             weigh(&mut code, &mut sizes, weighing);
         }
         Annotated { report, code, left_out, sizes }
     })
+}
+
+/// Lists the code that the findings of a report are about, and counts the functions that the bound left out.
+pub(crate) fn code_of_findings(
+    image: &Image<'_>,
+    program: &Program,
+    report: &Report,
+    request: &Request<'_>,
+    bound: usize,
+) -> (Vec<Listing>, u64) {
+    About::of(image, program, report).listings(permitted(image, request), bound, None)
+}
+
+/// What an instruction may need without a word on it.
+fn permitted(image: &Image<'_>, request: &Request<'_>) -> FeatureSet {
+    let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
+    baseline.union(deburr_cpu::system_features(image.arch))
 }
 
 /// A function that is of interest.
