@@ -92,6 +92,7 @@ impl Html {
             .map(|skip| json!([shown(&skip.path), shown(&skip.reason)]))
             .collect();
         json!({
+            "kind": "check",
             "version": env!("CARGO_PKG_VERSION"),
             "columns": {"finding": FINDING, "function": FUNCTION, "other": OTHER, "insn": INSN},
             "statistics": run.totals,

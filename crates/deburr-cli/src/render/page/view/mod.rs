@@ -1,7 +1,8 @@
-//! Pages that are searched and opened: a skeleton, data, and the one script that draws them.
+//! Pages that are searched and opened: a skeleton, data, and the one script that draws them, for `deburr check` and `deburr diff`.
 //!
 //! In: records of files and of the run, as JSON. Out: one HTML file. The script in `script/` is written by hand and needs no
-//! other; it makes elements and sets their text, and never reads text as HTML.
+//! other; it makes elements and sets their text, and never reads text as HTML. `kind` in the record of the run says what the data
+//! is: `check` or `diff`.
 
 pub(crate) mod code;
 #[cfg(test)]
@@ -28,6 +29,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/table.js"),
     include_str!("script/prose.js"),
     include_str!("script/check.js"),
+    include_str!("script/difference.js"),
     include_str!("script/treemap.js"),
     include_str!("script/code.js"),
     include_str!("script/detail.js"),
