@@ -11,14 +11,9 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from axe_playwright_python.sync_playwright import Axe
+from browser import LOOKS, Browser, keyboard, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
-LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 900}},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "narrow": {"viewport": {"width": 400, "height": 800}},
-}
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
 REPORTS = json.loads(REPORT.read_text())
 FILES = REPORTS["files"]
@@ -26,56 +21,9 @@ FINDINGS = [(file, finding) for file in FILES for finding in file["findings"]]
 FUNCTIONS = [(file, function) for file in FILES for function in file["isa_functions"]]
 
 
-def number(text):
-    return int(text.replace(",", ""))
-
-
-def place(item):
-    return f"{item['section']}+{item['svma']}" if item.get("section") else item["svma"]
-
-
-def shown(text):
-    """As the page spells out what would steer its layout."""
-    def hidden(character):
-        return f"⟨U+{ord(character):04X}⟩"
-    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", lambda found: hidden(found[0]), text)
-
-
 def link(kind, file, item):
     last = f":{item['rule']}" if kind == "finding" else ""
     return "#open=" + quote(f"{kind}:{shown(file['path'])}:{shown(place(item))}{last}", safe="")
-
-
-class Browser:
-    """One look at the page, with all that its console said."""
-
-    def __init__(self, chromium, look):
-        self.context = chromium.new_context(**LOOKS[look])
-        self.tab = self.context.new_page()
-        self.said = []
-        self.tab.on("console", lambda message: self.said.append(message.text))
-        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
-        self.tab.on("dialog", lambda dialog: (self.said.append("a dialog opened"), dialog.dismiss()))
-        self.tab.on("request", lambda request: request.url.startswith("file://") or self.said.append(f"fetched {request.url}"))
-
-    def open(self, state=""):
-        self.tab.goto("about:blank")
-        self.tab.goto(PAGE.as_uri() + state)
-        self.tab.wait_for_selector("html[data-ready]", state="attached")
-
-    def check(self, what):
-        """Nothing on the console, nothing that axe objects to, nothing wider than the window, no name that became markup."""
-        assert not self.said, f"{what}: {self.said}"
-        faults = [(fault["id"], [node["html"][:200] for node in fault["nodes"]]) for fault in Axe().run(self.tab).response["violations"]]
-        assert not faults, f"{what}: {faults}"
-        overflow = self.tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert overflow <= 0, f"{what}: {overflow} pixels wider than its window"
-        assert self.tab.evaluate("window.injected") is None, what
-        strange = self.tab.evaluate("document.querySelectorAll('body img, body iframe, body object, body style, body link, marquee').length")
-        assert strange == 0, f"{what}: markup of others"
-
-    def number(self, selector):
-        return float(self.tab.locator(selector).first.get_attribute("value"))
 
 
 def sums(browser):
@@ -140,47 +88,42 @@ def details(browser):
             assert re.search(rf"\b{re.escape(feature)} {count:,}\b", tab.locator("#detail dl").first.inner_text()), feature
 
 
-def keyboard(browser):
-    """Without a pointer: to the table, down its rows, into a finding, on to the next, and back."""
+def callers(browser):
+    """The calls that a helper's samples were given back to are a table of those in the report, with links to what is there."""
     tab = browser.tab
-    browser.open()
-    tab.locator("#finding-table .frame").focus()
-    tab.keyboard.press("ArrowDown")
-    tab.keyboard.press("End")
-    rows = len(FINDINGS)
-    assert int(tab.evaluate("document.activeElement.closest('tr').dataset.index")) == rows - 1
-    tab.keyboard.press("Home")
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("#detail[open]")
-    assert tab.evaluate("document.activeElement.id") == "detail-title"
-    first = tab.url
-    if rows > 1:
-        tab.keyboard.press("j")
-        tab.wait_for_function("before => location.href !== before", arg=first)
-        tab.keyboard.press("k")
-        tab.wait_for_function("before => location.href === before", arg=first)
-    tab.keyboard.press("Escape")
-    tab.wait_for_selector("#detail:not([open])", state="attached")
-    assert tab.evaluate("Boolean(document.activeElement.closest('#finding-table'))"), "where the reader was"
-    tab.keyboard.press("/")
-    assert tab.evaluate("document.activeElement.id") == "search"
+    for file, finding in [(file, finding) for file, finding in FINDINGS if finding.get("callers")]:
+        browser.open(link("finding", file, finding))
+        rows = tab.locator("#detail .callers tbody tr")
+        assert rows.count() == len(finding["callers"])
+        for row, caller in zip(rows.all(), finding["callers"]):
+            assert shown(caller["function"] or "no name") in row.locator("th").inner_text()
+            assert row.locator("code").inner_text() == caller["svma"]
+            assert abs(float(row.locator("data").get_attribute("value")) - caller["weight"]["share"]) < 1e-6
+        browser.check("callers")
+        tab.screenshot(path=PICTURES / "callers.png")
+        # Hot callers are on the page themselves, and so are calls that are findings.
+        first = rows.first.locator("a")
+        hot = [function["function"] for function in file["profile"]["functions"]]
+        assert first.count() or finding["callers"][0]["function"] not in hot
+        if first.count():
+            first.click()
+            assert shown(finding["callers"][0]["function"]) in tab.locator("#detail").inner_text()
 
 
-def treemap(browser):
-    """The map has a rectangle for each function that is large enough, one stop for Tab, and opens what is entered."""
+def hot(browser):
+    """Each of the heaviest functions has a rectangle, can be found, and opens with its weight and its code, or a word on that."""
     tab = browser.tab
-    browser.open()
-    tiles = tab.locator("#treemap a.tile")
-    assert tiles.count() > 0
-    assert tab.locator("#treemap a[tabindex='0']").count() == 1
-    label = tiles.first.get_attribute("aria-label")
-    tiles.first.focus()
-    tab.keyboard.press("Enter")
-    tab.wait_for_selector("#detail[open]")
-    assert tab.locator("#detail-title .name").inner_text() in label
-    tab.keyboard.press("Escape")
-    tab.locator("#map-filters input").fill("no such function anywhere")
-    tab.wait_for_function("document.querySelector('#map-note').innerText.includes('0 functions are found')")
+    for file in FILES:
+        for function in file.get("profile", {}).get("functions", [])[:10]:
+            browser.open(link("function", file, function))
+            assert tab.locator("#detail[open]").count() == 1, function
+            weight = tab.locator("#detail dl .weight data").first.get_attribute("value")
+            assert abs(float(weight) - function["share"]) < 1e-6, function
+            assert tab.locator("#detail .code .samples .bar").count() > 0 or "not on this page" in tab.locator("#detail").inner_text()
+            browser.check("hot function")
+            browser.open("#by=weight&find=" + quote(function["function"] or function["svma"]))
+            tile = tab.locator("#treemap a.tile:not(.faded)").first
+            assert (function["function"] or function["svma"]) in tile.get_attribute("aria-label")
 
 
 def weights(chromium):
@@ -210,9 +153,8 @@ def weights(chromium):
     page = re.sub(r'(<script type="application/json" class="code"[^>]*>)(.*?)</script>', code, page)
     weighed_page = PICTURES / "weighed.html"
     weighed_page.write_text(page)
-    browser = Browser(chromium, "light")
-    browser.tab.goto(weighed_page.as_uri())
-    browser.tab.wait_for_selector("html[data-ready]", state="attached")
+    browser = Browser(chromium, "light", weighed_page)
+    browser.open()
     shown_first = [float(data.get_attribute("value")) for data in browser.tab.locator("#finding-table tbody .weight data").all()]
     assert shown_first == sorted(shown_first, reverse=True), "the heaviest first"
     least = 100 * shown_first[0]
@@ -234,7 +176,7 @@ def main():
         # No sandbox where tests run as root, in containers: the page is a file of ours.
         chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
         for look in LOOKS:
-            browser = Browser(chromium, look)
+            browser = Browser(chromium, look, PAGE)
             browser.open()
             browser.check(look)
             sums(browser)
@@ -247,12 +189,13 @@ def main():
                     browser.tab.screenshot(path=PICTURES / f"{look}-{name}.png")
             browser.context.close()
         if FINDINGS:
-            browser = Browser(chromium, "light")
-            for part in (filters, details, keyboard, treemap):
+            browser = Browser(chromium, "light", PAGE)
+            for part in (filters, details, callers, hot, keyboard, treemap):
                 part(browser)
             browser.check("after all")
             browser.context.close()
-            weights(chromium)
+            if not any("profile" in file for file in FILES):
+                weights(chromium)
         chromium.close()
 
 

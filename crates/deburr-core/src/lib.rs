@@ -78,7 +78,7 @@ pub mod insn;
 pub use address::Svma;
 pub use check::{across, check, learn};
 pub use danger::StatedClaim;
-pub use diff::{compare, inspect};
+pub use diff::{compare, inspect, inspect_with_code};
 pub use entered::{RunFacts, entered};
 pub use function::reach::Knowledge;
 pub use image::{Error, wanted_debug_file};

@@ -17,7 +17,7 @@ pub(crate) trait Product: Send + Sized {
 pub(crate) struct CheckedFile {
     pub(crate) report: Report,
     pub(crate) listings: Vec<Listing>,
-    /// Functions with findings that are not listed.
+    /// Functions with findings, or hot ones, that are not listed.
     pub(crate) left_out: u64,
     pub(crate) sizes: Vec<FunctionSize>,
 }

@@ -13,5 +13,5 @@ mod json;
 pub(crate) mod line;
 pub(crate) mod listing;
 pub(crate) mod number;
-mod page;
+pub(crate) mod page;
 pub(crate) mod style;

@@ -114,6 +114,9 @@ fn folders_do_not_depend_on_the_number_of_threads() {
     let with = |threads| deburr(&["diff", "--limit", "0", "-j", threads, &old, &new]).stdout;
     let one = with("1");
     assert!(!one.is_empty() && with("2") == one && with("9") == one);
+    let page = |threads| deburr(&["diff", "--format", "html", "-j", threads, &old, &new]).stdout;
+    let one = page("1");
+    assert!(one.starts_with(b"<!DOCTYPE html>") && page("2") == one && page("9") == one, "the page");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The code that findings are about, worst first, within bounds: bytes → [`Annotated`].
 //!
 //! In: an ELF file, what is requested of a check, and how many instructions may be listed. Out: the report, listings of
-//! the functions with findings, and the sizes of these and of all functions above the first level.
+//! the functions with findings and of those that a profile shows to be hot, and the sizes of these and of all functions above
+//! the first level.
 
 use super::file::File;
 use super::model::{Annotated, FunctionSize, Listing, View};
@@ -12,7 +13,7 @@ use crate::check::examine;
 use crate::function::{Function, Program};
 use crate::image::{Error, Image, Kind, SourceLines};
 use crate::insn::{self, ClassSet};
-use crate::profile::Weighing;
+use crate::profile::{Share, Weighing};
 use crate::report::{PlacedFinding, Report, place_of};
 use crate::request::Request;
 use deburr_cpu::FeatureSet;
@@ -29,16 +30,31 @@ const MOST_OF_ONE: usize = 12;
 /// [`Error`], as of [`crate::check()`].
 pub fn annotate(bytes: &[u8], request: &Request<'_>, bound: usize) -> Result<Annotated, Error> {
     examine(bytes, request, ClassSet::EMPTY, |image, program, report, weighing| {
-        let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
-        let permitted = baseline.union(deburr_cpu::system_features(image.arch));
         let about = About::of(image, program, &report);
-        let (mut code, left_out) = about.listings(permitted, bound);
+        let (mut code, left_out) = about.listings(permitted(image, request), bound, weighing);
         let mut sizes = about.sizes();
         if let Some(weighing) = weighing {
             weigh(&mut code, &mut sizes, weighing);
         }
         Annotated { report, code, left_out, sizes }
     })
+}
+
+/// Lists the code that the findings of a report are about, and counts the functions that the bound left out.
+pub(crate) fn code_of_findings(
+    image: &Image<'_>,
+    program: &Program,
+    report: &Report,
+    request: &Request<'_>,
+    bound: usize,
+) -> (Vec<Listing>, u64) {
+    About::of(image, program, report).listings(permitted(image, request), bound, None)
+}
+
+/// What an instruction may need without a word on it.
+fn permitted(image: &Image<'_>, request: &Request<'_>) -> FeatureSet {
+    let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
+    baseline.union(deburr_cpu::system_features(image.arch))
 }
 
 /// A function that is of interest.
@@ -49,9 +65,11 @@ struct Interesting<'r> {
     /// Above the first level.
     features: FeatureSet,
     findings: Vec<&'r PlacedFinding>,
+    /// What it took of a run, where it is one of those that took most.
+    share: Share,
 }
 
-/// The functions above the first level, and those with findings.
+/// The functions above the first level, those with findings, and the hot ones.
 struct About<'f> {
     file: File<'f>,
     functions: BTreeMap<CodeOffset, Interesting<'f>>,
@@ -77,6 +95,13 @@ impl<'f> About<'f> {
                 functions.entry(start).or_default().findings.push(finding);
             }
         }
+        for hot in report.profile.iter().flat_map(|profile| &profile.functions) {
+            if image.kind != Kind::Relocatable
+                && let Some(start) = image.code_offset(Svma(hot.svma.0)).and_then(whole)
+            {
+                functions.entry(start).or_default().share = hot.share;
+            }
+        }
         if !functions.is_empty() {
             for part in program.functions() {
                 if let Some(known) = functions.get_mut(&program.whole(part).start) {
@@ -87,27 +112,38 @@ impl<'f> About<'f> {
         About { file: File { image, program }, functions }
     }
 
-    /// The functions with findings, the worst finding's first, until `bound` is reached; and how many were left out.
-    fn listings(&self, permitted: FeatureSet, bound: usize) -> (Vec<Listing>, u64) {
+    /// The functions with findings, the worst finding's first, and then the hot ones without, the heaviest first, until `bound`
+    /// is reached; and how many were left out.
+    fn listings(
+        &self,
+        permitted: FeatureSet,
+        bound: usize,
+        weighing: Option<&Weighing<'_, '_, '_>>,
+    ) -> (Vec<Listing>, u64) {
         let worst_first = |finding: &&PlacedFinding| {
             let share = finding.weight.map(|weight| weight.share);
             let (in_loop, calls) = (Reverse(finding.in_loop), Reverse(finding.calls));
             (Reverse(share), Reverse(finding.severity), in_loop, calls, finding.svma)
         };
-        let with_findings = self.functions.iter().filter(|(_, it)| !it.findings.is_empty());
-        let mut ordered: Vec<_> = with_findings
+        let is_listed = |it: &Interesting<'_>| !it.findings.is_empty() || it.share > Share::default();
+        let listed = self.functions.iter().filter(|(_, it)| is_listed(it));
+        let mut ordered: Vec<_> = listed
             .map(|(start, it)| {
                 let mut findings = it.findings.clone();
                 findings.sort_by_key(worst_first);
                 (*start, it, findings)
             })
             .collect();
-        ordered.sort_by_key(|(_, _, findings)| findings.first().map(worst_first));
+        ordered.sort_by_key(|(_, it, findings)| {
+            let worst = findings.first().map(worst_first);
+            (worst.is_none(), worst, Reverse(it.share))
+        });
         let lines = (bound > 0 && !ordered.is_empty()).then(|| SourceLines::of(self.file.image)).flatten();
         let mut listings = Vec::new();
         let (mut left, mut left_out) = (bound, 0);
         for (start, it, findings) in ordered {
-            let listing = (left > 0).then(|| self.listing(start, it, &findings, permitted, lines.as_ref()));
+            let view = (permitted, lines.as_ref(), weighing);
+            let listing = (left > 0).then(|| self.listing(start, it, &findings, view));
             match listing.flatten().filter(|listing| listing.insns.len() <= left) {
                 Some(listing) => {
                     left -= listing.insns.len();
@@ -124,8 +160,7 @@ impl<'f> About<'f> {
         start: CodeOffset,
         function: &Interesting<'_>,
         findings: &[&PlacedFinding],
-        permitted: FeatureSet,
-        lines: Option<&SourceLines<'_>>,
+        (permitted, lines, weighing): (FeatureSet, Option<&SourceLines<'_>>, Option<&Weighing<'_, '_, '_>>),
     ) -> Option<Listing> {
         let File { image, program } = self.file;
         let whole = *program.function_from(start)?;
@@ -133,7 +168,14 @@ impl<'f> About<'f> {
         let length: u64 = parts.iter().map(|part| part.extent(image).len()).sum();
         // Of a function too large for one graph, what is near its worst finding.
         let is_large = length > crate::function::block::LARGEST;
-        let focus = findings.first().filter(|_| is_large).and_then(|finding| svma_of(image, finding));
+        let worst = findings.first().filter(|_| is_large).and_then(|finding| svma_of(image, finding));
+        // Of one without findings, what is near its heaviest instruction.
+        let heaviest = || {
+            let extents = parts.iter().map(|part| part.extent(image));
+            let each = extents.filter_map(|extent| weighing?.heaviest_in(extent));
+            each.max_by_key(|(svma, weight)| (*weight, Reverse(*svma))).map(|(svma, _)| svma)
+        };
+        let focus = worst.or_else(|| findings.is_empty().then(heaviest).flatten());
         let about = findings.iter().take(MOST_OF_ONE).map(|&finding| finding.clone()).collect();
         let region = Region::Function { whole, parts };
         let part = Part { file: self.file, function: region, focus, view: View::default(), permitted };

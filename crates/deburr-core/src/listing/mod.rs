@@ -13,6 +13,7 @@ mod part;
 mod place;
 
 pub use annotate::annotate;
+pub(crate) use annotate::code_of_findings;
 pub use model::{
     Annotated, Candidate, Edge, FunctionSize, Line, Listing, ListingPlace, Shown, Target, View, Within,
 };

@@ -166,11 +166,12 @@ pub enum Edge {
 pub struct Annotated {
     /// What `check` reports.
     pub report: Report,
-    /// The functions that findings are in, the worst finding's first, as far as the bounds allow.
+    /// The functions that findings are in, the worst finding's first, and then others that took most of a run, as far as the
+    /// bounds allow.
     pub code: Vec<Listing>,
-    /// Functions with findings that the bounds left out.
+    /// Functions with findings, or of those that took most, that the bounds left out.
     pub left_out: u64,
-    /// The size of each function above the first level, and of each with findings, by address.
+    /// The size of each function above the first level, of each with findings, and of those that took most, by address.
     pub sizes: Vec<FunctionSize>,
 }
 

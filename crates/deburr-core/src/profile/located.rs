@@ -97,6 +97,19 @@ impl Located {
         before(extent.end).saturating_sub(before(extent.start))
     }
 
+    /// The heaviest instruction in a range, and its weight.
+    pub(super) fn heaviest(&self, extent: Extent) -> Option<(Svma, u64)> {
+        let from = self.weights.partition_point(|(svma, _)| *svma < extent.start);
+        let pairs = self.weights.get(from..).unwrap_or_default().windows(2);
+        let weights = pairs.map_while(|pair| match pair {
+            [(svma, before), (_, after)] if *svma < extent.end => {
+                Some((*svma, after.saturating_sub(*before)))
+            }
+            _ => None,
+        });
+        weights.max_by_key(|(svma, weight)| (*weight, std::cmp::Reverse(*svma)))
+    }
+
     /// The weight of what is only known to be in the function that begins at an address.
     pub(super) fn of_function(&self, start: Svma) -> u64 {
         self.functions.get(&start).copied().unwrap_or(0)

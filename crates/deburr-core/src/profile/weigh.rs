@@ -104,6 +104,11 @@ impl<'s, 'i, 'a> Weighing<'s, 'i, 'a> {
         self.share(self.located.within(extent))
     }
 
+    /// The instruction in a range that took most, and its weight.
+    pub(crate) fn heaviest_in(&self, extent: Extent) -> Option<(Svma, u64)> {
+        self.located.heaviest(extent)
+    }
+
     /// The share of the whole function that begins at an address, with its parts.
     pub(crate) fn of_function(&self, start: Svma) -> Share {
         let at = self.image.code_offset(start);

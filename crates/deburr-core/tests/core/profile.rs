@@ -1,8 +1,8 @@
 //! Weights by samples: a helper's go to its calls, an instruction's show on the next one, and what is nowhere is counted.
 
 use deburr_core::image::Image;
-use deburr_core::profile::{CountedCall, SamplePlace, SampledEdge, Samples, WeighedBy};
-use deburr_core::{Report, Request, check};
+use deburr_core::profile::{CountedCall, SamplePlace, SampledEdge, Samples, Share, WeighedBy};
+use deburr_core::{Report, Request, annotate, check};
 use deburr_cpu::FeatureSet;
 use std::path::Path;
 
@@ -170,4 +170,25 @@ fn a_choice_of_a_leaf_counts_without_a_target_where_it_is_hot() {
     // What a target guarantees is said where it is cold, too.
     let target = deburr_cpu::Target::parse("x86-64-v2").expect("a level").features;
     assert_eq!(report(10, Some(target)).findings.len(), 1);
+}
+
+#[test]
+fn a_hot_function_without_findings_is_listed_with_its_size() {
+    let bytes = object("scalar_twin/miss-table-vector.o");
+    let first = Image::parse(&bytes, None).expect("a shared object").code[0].clone();
+    let leaves = [(SamplePlace::FileOffset(first.file_offset + 0x40), 400)].into_iter().collect();
+    let samples = Samples { event: "cycles".to_owned(), total: 1000, leaves, ..Samples::default() };
+    let request = Request { samples: Some(&samples), ..Request::default() };
+    let annotated = annotate(&bytes, &request, 1000).expect("a shared object");
+    assert!(annotated.report.findings.is_empty());
+    let [size] = annotated.sizes.as_slice() else { panic!("{:?}", annotated.sizes) };
+    assert_eq!((size.svma.0, size.share), (first.extent.start.0, Some(Share::parts_per_million(400_000))));
+    let shares: Vec<Share> = annotated.code[0].insns.iter().filter_map(|line| line.share).collect();
+    assert_eq!(shares.iter().filter(|share| **share > Share::default()).count(), 1, "{shares:?}");
+    // Where there is no room for its code, it has its size, and is counted.
+    let without = annotate(&bytes, &request, 0).expect("a shared object");
+    assert_eq!((without.code.len(), without.left_out, &without.sizes), (0, 1, &annotated.sizes));
+    // Without a profile nothing is hot.
+    let cold = annotate(&bytes, &Request::default(), 1000).expect("a shared object");
+    assert!(cold.code.is_empty() && cold.sizes.is_empty() && cold.left_out == 0);
 }

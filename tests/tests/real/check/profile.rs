@@ -33,7 +33,7 @@ fn program(dir: &Path, compiler: &str, flags: &[&str]) -> PathBuf {
 }
 
 /// Samples as `perf script` writes them: a weight, and frames, the innermost first.
-fn profile(dir: &Path, program: &Path, samples: &[(u64, &[(&str, u64)])]) -> PathBuf {
+pub(super) fn profile(dir: &Path, program: &Path, samples: &[(u64, &[(&str, u64)])]) -> PathBuf {
     let mut text = String::new();
     for (number, (weight, frames)) in samples.iter().enumerate() {
         writeln!(text, "counts  42 1.{number:06}: {weight:>10}   cpu-clock: ").expect("a text");
@@ -49,7 +49,7 @@ fn profile(dir: &Path, program: &Path, samples: &[(u64, &[(&str, u64)])]) -> Pat
 }
 
 /// The functions of a program: where they begin, and how long they are.
-fn functions_of(program: &Path, nm: &str) -> HashMap<String, (u64, u64)> {
+pub(super) fn functions_of(program: &Path, nm: &str) -> HashMap<String, (u64, u64)> {
     let listing = run(Command::new(nm).arg("-S").arg(program));
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let function = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {

@@ -12,30 +12,53 @@ use crate::batch::plan::BatchPlan;
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
+use crate::render::diff::html::drawn::{BuildOfFile, DrawnFile};
+use crate::render::diff::html::listed::ListedFunction;
 use crate::render::diff::{Compared, NotCompared};
+use crate::render::page::view::room::Rooms;
 use deburr_core::diff::Inspection;
-use deburr_core::{Error, Report, Request, compare, inspect};
+use deburr_core::{Error, Report, Request, compare, inspect, inspect_with_code};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-impl Product for Inspection {
-    fn of(bytes: &[u8], request: &Request<'_>, _plan: &BatchPlan) -> Result<Inspection, Error> {
-        let mut inspection = inspect(bytes, request)?;
+/// What is held of a binary.
+pub(super) struct Inspected {
+    inspection: Inspection,
+    /// The functions with findings, where a page is wanted.
+    code: Vec<ListedFunction>,
+    left_out: u64,
+}
+
+impl Product for Inspected {
+    fn of(bytes: &[u8], request: &Request<'_>, plan: &BatchPlan) -> Result<Inspected, Error> {
+        let (mut inspection, listings, left_out) = match plan.insns_listed {
+            Some(bound) => inspect_with_code(bytes, request, bound)?,
+            None => (inspect(bytes, request)?, Vec::new(), 0),
+        };
         // Many may have to be held: what no comparison needs goes at once.
         let report = &mut inspection.report;
-        (report.facts, report.isa_functions, report.advice) = (None, Vec::new(), Vec::new());
-        Ok(inspection)
+        (report.facts, report.isa_functions) = (None, Vec::new());
+        if plan.insns_listed.is_none() {
+            report.advice = Vec::new();
+        }
+        Ok(Inspected { inspection, code: ListedFunction::all(&listings), left_out })
     }
 
     fn report(&mut self) -> &mut Report {
-        &mut self.report
+        &mut self.inspection.report
+    }
+}
+
+impl Inspected {
+    fn part(&self) -> BuildOfFile<'_> {
+        BuildOfFile { inspection: &self.inspection, code: &self.code, left_out: self.left_out }
     }
 }
 
 /// A binary of one build.
 struct Binary {
     path: String,
-    inspection: Result<Box<Inspection>, NotCompared>,
+    inspected: Result<Box<Inspected>, NotCompared>,
 }
 
 /// One build's part of a scope.
@@ -76,6 +99,8 @@ pub(super) struct Matched {
 /// The matching at work.
 pub(super) struct Matching<'a> {
     analysis: &'a Analysis,
+    /// The room that a page has left, where one is wanted.
+    rooms: Option<Rooms>,
     ledger: Ledger<'a>,
     scope: usize,
     old: Part,
@@ -89,9 +114,11 @@ pub(super) struct Matching<'a> {
 
 impl<'a> Matching<'a> {
     /// Of nothing yet.
-    pub(super) fn new(analysis: &'a Analysis) -> Matching<'a> {
+    pub(super) fn new(plan: &'a BatchPlan) -> Matching<'a> {
+        let analysis = &plan.analysis;
         Matching {
             analysis,
+            rooms: plan.insns_listed.map(|_| Rooms::default()),
             ledger: Ledger::new(&analysis.config.allowances),
             scope: 0,
             old: Part::default(),
@@ -103,19 +130,19 @@ impl<'a> Matching<'a> {
     }
 
     /// Takes what became of a file, or of some of what is in it.
-    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspection>>) {
+    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspected>>) {
         if file.scope != self.scope {
             self.end_scope();
             self.scope = file.scope;
         }
         for outcome in outcomes {
             match outcome {
-                Outcome::Checked { product: mut inspection, .. } => {
-                    let report = &mut inspection.report;
+                Outcome::Checked { product: mut inspected, .. } => {
+                    let report = &mut inspected.inspection.report;
                     self.analysis.config.change_severities(&mut report.findings);
                     self.ledger.settle(report);
                     let path = report.path.clone();
-                    self.add(file, Binary { path, inspection: Ok(inspection) });
+                    self.add(file, Binary { path, inspected: Ok(inspected) });
                 }
                 Outcome::Skipped(skip) => {
                     let may_lack = skip.fault && !file.is_binary && file.is_at(&skip.path);
@@ -132,7 +159,7 @@ impl<'a> Matching<'a> {
         part.is_whole &= !may_lack;
         let walk::Skipped { path, reason, fault: is_fault, .. } = skip;
         let skipped = NotCompared { path: path.clone(), reason, is_fault };
-        self.add(file, Binary { path, inspection: Err(skipped) });
+        self.add(file, Binary { path, inspected: Err(skipped) });
     }
 
     fn add(&mut self, file: &ScopedFile, binary: Binary) {
@@ -147,7 +174,8 @@ impl<'a> Matching<'a> {
                 let index = self.new.binaries.len();
                 match partner.and_then(|partner| self.old.take(partner)) {
                     Some(old) => {
-                        self.done.push((index, compared(old, binary)));
+                        let matched = compared(old, binary, self.rooms.as_mut());
+                        self.done.push((index, matched));
                         self.new.binaries.push((name, None));
                     }
                     None => self.new.binaries.push((name, Some(binary))),
@@ -168,8 +196,8 @@ impl<'a> Matching<'a> {
             let a = at(&old_at, a).and_then(|index| old.take(index));
             let b = index.and_then(|index| new.take(index));
             let matched = match (a, b) {
-                (Some(a), Some(b)) => compared(a, b),
-                (None, Some(b)) => only_new(b, old.is_whole),
+                (Some(a), Some(b)) => compared(a, b, self.rooms.as_mut()),
+                (None, Some(b)) => only_new(b, old.is_whole, self.rooms.as_mut()),
                 (Some(a), None) => only_old(a, new.is_whole),
                 (None, None) => continue,
             };
@@ -183,10 +211,10 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// All that came of it.
-    pub(super) fn end(mut self) -> Matched {
+    /// All that came of it, and the room that is left on a page.
+    pub(super) fn end(mut self) -> (Matched, Option<Rooms>) {
         self.end_scope();
-        self.matched
+        (self.matched, self.rooms)
     }
 }
 
@@ -195,12 +223,12 @@ fn skipped(path: String, reason: &str, is_fault: bool) -> Matched {
     Matched { skipped: vec![NotCompared { path, reason: reason.to_owned(), is_fault }], ..Matched::default() }
 }
 
-fn compared(old: Binary, new: Binary) -> Matched {
-    match (old.inspection, new.inspection) {
-        (Ok(before), Ok(after)) if before.report.arch != after.report.arch => {
+fn compared(old: Binary, new: Binary, rooms: Option<&mut Rooms>) -> Matched {
+    match (old.inspected, new.inspected) {
+        (Ok(before), Ok(after)) if before.inspection.report.arch != after.inspection.report.arch => {
             skipped(new.path, "another architecture than in the old build", true)
         }
-        (Ok(before), Ok(after)) => one(Some((old.path, &before)), new.path, &after),
+        (Ok(before), Ok(after)) => one(Some((old.path, &before)), new.path, &after, rooms),
         (before, after) => {
             // What neither build can have compared is reported once.
             let before = before.err().filter(|skip| skip.is_fault || after.is_ok());
@@ -210,27 +238,40 @@ fn compared(old: Binary, new: Binary) -> Matched {
     }
 }
 
-fn one(old: Option<(String, &Inspection)>, new: String, after: &Inspection) -> Matched {
+fn one(
+    old: Option<(String, &Inspected)>,
+    new: String,
+    after: &Inspected,
+    rooms: Option<&mut Rooms>,
+) -> Matched {
     let (path, before) = old.unzip();
+    let pair = || {
+        let diff = compare(before.map(|it| &it.inspection), &after.inspection);
+        let drawn = rooms.map(|rooms| DrawnFile::of(before.map(Inspected::part), after.part(), &diff, rooms));
+        (diff, drawn)
+    };
     // Here it would cost the whole batch, whose threads would wait indefinitely.
-    let Ok(diff) = catch_unwind(AssertUnwindSafe(|| compare(before, after))) else {
+    let Ok((diff, drawn)) = catch_unwind(AssertUnwindSafe(pair)) else {
         return skipped(new, FAILED, true);
     };
-    let level = after.report.level.clone();
-    let old_level = before.map(|before| before.report.level.clone());
-    Matched { compared: vec![Compared { old: path, new, level, old_level, diff }], ..Matched::default() }
+    let level = after.inspection.report.level.clone();
+    let old_level = before.map(|before| before.inspection.report.level.clone());
+    Matched {
+        compared: vec![Compared { old: path, new, level, old_level, drawn, diff }],
+        ..Matched::default()
+    }
 }
 
-fn only_new(new: Binary, is_old_whole: bool) -> Matched {
-    match new.inspection {
-        Ok(after) if is_old_whole => one(None, new.path, &after),
+fn only_new(new: Binary, is_old_whole: bool, rooms: Option<&mut Rooms>) -> Matched {
+    match new.inspected {
+        Ok(after) if is_old_whole => one(None, new.path, &after, rooms),
         Ok(_) => skipped(new.path, "not in what could be read of the old build", false),
         Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },
     }
 }
 
 fn only_old(old: Binary, is_new_whole: bool) -> Matched {
-    match old.inspection {
+    match old.inspected {
         Ok(_) if is_new_whole => Matched { only_old: vec![old.path], ..Matched::default() },
         Ok(_) => skipped(old.path, "not in what could be read of the new build", false),
         Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },

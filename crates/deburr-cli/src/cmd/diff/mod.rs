@@ -16,6 +16,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::names::ARCHES;
 use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};
+use crate::render::page::view::room::insns_of_file;
 use crate::render::style::Palette;
 use build::Build;
 use deburr_core::diff::LevelChange;
@@ -34,7 +35,7 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let mut plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
     let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
@@ -43,14 +44,18 @@ pub(super) fn run(
     if files.iter().filter(|file| file.is_stdin).count() > 1 {
         return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
     }
-    let mut matching = Matching::new(&plan.analysis);
+    if options.format == DiffFormat::Html {
+        let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
+        plan.insns_listed = Some(insns_of_file((!packages).then_some(files.len())));
+    }
+    let mut matching = Matching::new(&plan);
     batch::check_all(&files, &plan, options.batch.progress, |turn, outcomes| -> Result<(), Failure> {
         if let Some(file) = scoped.get(turn) {
             matching.take(file, outcomes);
         }
         Ok(())
     })?;
-    let mut matched = matching.end();
+    let (mut matched, rooms) = matching.end();
     let Matched { compared, .. } = &mut matched;
     raise_above_all(compared);
     skipped.append(&mut matched.skipped);
@@ -64,11 +69,12 @@ pub(super) fn run(
     let compared = matched.compared;
     let failed = skipped.iter().any(|skip| skip.is_fault) || compared.is_empty();
     let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
-    let summary = DiffSummary { fail_on, is_worse, only_old, skipped };
+    let [old, new] = [&options.old, &options.new].map(|path| path.display().to_string());
+    let summary = DiffSummary { old, new, fail_on, is_worse, only_old, skipped };
     let terminal = io::stdout().is_terminal();
     match options.format {
         DiffFormat::Json => diff::json(out, &compared, &summary, terminal)?,
-        DiffFormat::Html => diff::html::page(out, &compared, &summary)?,
+        DiffFormat::Html => diff::html::page(out, &compared, &summary, &rooms.unwrap_or_default())?,
         DiffFormat::Text => {
             let layout = DiffLayout {
                 palette: Palette::new(colored(color, terminal)),

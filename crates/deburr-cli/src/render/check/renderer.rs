@@ -24,11 +24,11 @@ pub(crate) struct Checked<'r> {
 /// Code of one file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CodeOfFile<'r> {
-    /// Functions with findings, the worst first.
+    /// Functions with findings, the worst first, and then other hot ones.
     pub(crate) listings: &'r [Listing],
-    /// Functions with findings for which there was no room.
+    /// Those for which there was no room.
     pub(crate) left_out: u64,
-    /// The sizes of functions above the first level, and with findings.
+    /// The sizes of functions above the first level, with findings, and of hot ones.
     pub(crate) sizes: &'r [FunctionSize],
 }
 

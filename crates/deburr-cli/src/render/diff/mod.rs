@@ -11,6 +11,7 @@ use super::style::Palette;
 use deburr_core::diff::{CallDiff, FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
 use deburr_core::report::SCHEMA_VERSION;
+use html::drawn::DrawnFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -26,6 +27,9 @@ pub(crate) struct Compared {
     pub(crate) level: String,
     #[serde(skip)]
     pub(crate) old_level: Option<String>,
+    /// What a page shows of it, where one is wanted.
+    #[serde(skip)]
+    pub(crate) drawn: Option<DrawnFile>,
     #[serde(flatten)]
     pub(crate) diff: FileDiff,
 }
@@ -43,6 +47,9 @@ pub(crate) struct NotCompared {
 /// All but the files.
 #[derive(Debug, Default)]
 pub(crate) struct DiffSummary {
+    /// The two builds, as the user names them.
+    pub(crate) old: String,
+    pub(crate) new: String,
     pub(crate) fail_on: Option<Severity>,
     pub(crate) is_worse: bool,
     pub(crate) only_old: Vec<String>,

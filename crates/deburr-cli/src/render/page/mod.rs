@@ -1,5 +1,5 @@
-//! What pages for people share: the style sheet, the frame of figures, text of others as text, and data for a script. A page is
-//! one file that needs no other; it is light or dark as its reader has it.
+//! What pages for people share: the style sheet, the frame of figures, text of others as text, and data for a script; `view`:
+//! pages that are searched and opened. A page is one file that needs no other; it is light or dark as its reader has it.
 //!
 //! In: a title and what is drawn. Out: HTML, with SVG inside.
 
@@ -7,6 +7,7 @@ pub(crate) mod axis;
 pub(crate) mod canvas;
 pub(crate) mod markup;
 pub(crate) mod script;
+pub(crate) mod view;
 
 /// A page without a script up to the beginning of its body; `title` is escaped already.
 pub(crate) fn head(title: &str) -> String {

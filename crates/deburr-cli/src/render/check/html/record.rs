@@ -4,8 +4,8 @@
 //!
 //! - `path`, `arch`, `level`, and of `deburr check --format json` what is not empty there: `level_guarded`, `needed_by`, …;
 //! - `texts`: the texts of its rows, which refer to them by number;
-//! - `findings`, `functions` (above the first level), `others` (of the first level, with findings): rows whose columns `rows`
-//!   names, so that a table of ten thousand is compact;
+//! - `findings`, `functions` (above the first level), `others` (of the first level, with findings, or hot): rows whose columns
+//!   `rows` names, so that a table of ten thousand is compact;
 //! - `evidence`: the facts that findings rest on;
 //! - `profile`, where one was read: `{"what": …, "weight": share}`. A finding, a function and an instruction may then have a `weight`, too:
 //!   its share of all that the profile saw, from 0 to 1. `by` says of a finding where that comes from, if not from its code alone.
@@ -13,11 +13,11 @@
 //! Its code is in a `<script class="code" data-file="N">` of its own, which the page reads when it is looked at. `code` names the
 //! columns. The record of the run (`id="run"`) has the columns, the sums, the rules that found something, and what was left out.
 
-use super::room::Rooms;
 use super::rows::{self, Sizes};
-use super::texts::{Texts, shown_value};
 use crate::render::check::renderer::Checked;
 use crate::render::check::text::profile::seen;
+use crate::render::page::view::room::Rooms;
+use crate::render::page::view::texts::{Texts, is_something, shown_value};
 use deburr_core::Report;
 use deburr_core::report::{Atomics, PlacedFinding};
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
     let count = rooms.functions.take(report.isa_functions.len());
     let functions = report.isa_functions.get(..count).unwrap_or_default();
     let (findings, evidence) = rows::findings(&chosen, &mut texts);
-    let others = rows::others(&chosen, &report.isa_functions, code, &mut texts);
+    let others = rows::others(&chosen, report, code, &mut texts);
     let functions = rows::functions(functions, &Sizes::of(code), &mut texts);
     let profile = report
         .profile
@@ -87,17 +87,6 @@ fn summary(report: &Report) -> Map<String, Value> {
     match shown_value(parts) {
         Value::Object(members) => members.into_iter().filter(|(_, value)| is_something(value)).collect(),
         _ => Map::new(),
-    }
-}
-
-/// Whether a value says more than its absence.
-fn is_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Array(values) => !values.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-        Value::Number(number) => number.as_u64() != Some(0),
-        _ => true,
     }
 }
 

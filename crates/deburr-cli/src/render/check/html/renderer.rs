@@ -1,37 +1,17 @@
 //! The renderer: it writes the data of each file when it comes, and holds sums only.
 
-use super::code::{self, INSN};
 use super::record;
-use super::room::{Rooms, SKIPPED};
 use super::rows::{FINDING, FUNCTION, OTHER};
-use super::texts::{shown, shown_value};
 use crate::input::source_lines::SourceLines;
 use crate::render::check::renderer::{Checked, Finished, Renderer};
-use crate::render::page::head_with_script;
-use crate::render::page::script::{data_element, embedded, source_of};
-use deburr_core::rule::RULES;
+use crate::render::page::script::{data_element, embedded};
+use crate::render::page::view::code::{self, INSN};
+use crate::render::page::view::room::{Rooms, SKIPPED};
+use crate::render::page::view::texts::{shown, shown_value};
+use crate::render::page::view::{begin, end, rules};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
-
-/// The body of the page before it is filled in.
-const SKELETON: &str = include_str!("page/skeleton.html");
-const STYLES: &str = include_str!("page/page.css");
-/// One script: its parts share a scope.
-const SCRIPT: &str = concat!(
-    "(() => {\n\"use strict\";\n",
-    include_str!("page/data.js"),
-    include_str!("page/element.js"),
-    include_str!("page/state.js"),
-    include_str!("page/table.js"),
-    include_str!("page/prose.js"),
-    include_str!("page/summary.js"),
-    include_str!("page/treemap.js"),
-    include_str!("page/code.js"),
-    include_str!("page/detail.js"),
-    include_str!("page/main.js"),
-    "})();\n",
-);
 
 /// Records of files are written together until they have this size.
 const CHUNK: usize = 1 << 18;
@@ -49,7 +29,7 @@ pub(crate) struct Html {
 
 impl Renderer for Html {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{}{SKELETON}", head_with_script("deburr check", &source_of(SCRIPT), STYLES))
+        begin(out, "deburr check")
     }
 
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
@@ -84,8 +64,7 @@ impl Renderer for Html {
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         self.write_waiting(out)?;
         self.rules.extend(run.across.iter().map(|finding| finding.rule.clone().into_owned()));
-        data_element(out, "id=\"run\"", &self.run(run))?;
-        write!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
+        end(out, &self.run(run))
     }
 }
 
@@ -100,13 +79,6 @@ impl Html {
 
     /// The record of the run.
     fn run(&self, run: Finished<'_>) -> Value {
-        let rules: BTreeMap<&str, Value> = RULES
-            .iter()
-            .filter(|rule| self.rules.contains(rule.id))
-            .map(|rule| {
-                (rule.id, json!({"summary": rule.summary, "page": rule.page, "preview": rule.preview}))
-            })
-            .collect();
         let levels: Vec<Value> = run
             .totals
             .levels
@@ -120,11 +92,12 @@ impl Html {
             .map(|skip| json!([shown(&skip.path), shown(&skip.reason)]))
             .collect();
         json!({
+            "kind": "check",
             "version": env!("CARGO_PKG_VERSION"),
             "columns": {"finding": FINDING, "function": FUNCTION, "other": OTHER, "insn": INSN},
             "statistics": run.totals,
             "levels": levels,
-            "rules": rules,
+            "rules": rules(&self.rules),
             "across": shown_value(json!(run.across)),
             "skipped": skipped,
             "stale_guards": run.stale_guards.len(),

@@ -3,20 +3,22 @@
 //! In: a report, and what a profile says of it. Out: one array for each, in the order of the columns named here. Texts are
 //! numbers in the file's table.
 
-use super::texts::{Texts, row, shown_value};
 use crate::render::check::renderer::CodeOfFile;
 use crate::render::check::text::profile::said_by;
+use crate::render::page::view::code::weight;
+use crate::render::page::view::texts::{Texts, row, shown_value};
+use deburr_core::Report;
 use deburr_core::listing::FunctionSize;
-use deburr_core::profile::Share;
-use deburr_core::report::{Guard, Hex, IsaFunction, PlacedFinding};
+use deburr_core::report::{CallerWeight, Guard, Hex, IsaFunction, PlacedFinding};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The columns of a finding. `evidence` is a number in the file's `evidence`.
-pub(super) const FINDING: [&str; 16] = [
+/// The columns of a finding. `evidence` is a number in the file's `evidence`; one of `callers`
+/// is a name, the address of the call, and its weight.
+pub(super) const FINDING: [&str; 17] = [
     "rule", "severity", "name", "near", "at", "in", "extent", "loop", "calls", "message", "evidence",
-    "source", "line", "compiler", "weight", "by",
+    "source", "line", "compiler", "weight", "by", "callers",
 ];
 
 /// The columns of a function above the first level. `uses` alternates features and numbers of instructions; a step of `path`
@@ -40,13 +42,8 @@ pub(super) const FUNCTION: [&str; 16] = [
     "weight",
 ];
 
-/// The columns of a function of the first level that findings are in.
+/// The columns of a function of the first level that findings are in, or that took much of a run.
 pub(super) const OTHER: [&str; 6] = ["name", "near", "at", "in", "size", "weight"];
-
-/// A share of what a profile saw, from 0 to 1; nothing is left out.
-pub(super) fn weight(share: Option<Share>) -> Value {
-    share.filter(|share| *share != Share::default()).map_or(Value::Null, |share| share.fraction().into())
-}
 
 /// Findings, and their evidence, each once.
 pub(super) fn findings(chosen: &[&PlacedFinding], texts: &mut Texts) -> (Value, Value) {
@@ -78,9 +75,19 @@ pub(super) fn findings(chosen: &[&PlacedFinding], texts: &mut Texts) -> (Value, 
             compiler.map_or(Value::Null, shown_value),
             weight(finding.weight.map(|weight| weight.share)),
             texts.optional(finding.weight.and_then(|weight| said_by(weight.by))),
+            callers(&finding.callers, texts),
         ]));
     }
     (Value::Array(rows), Value::Array(evidence))
+}
+
+/// The calls of the function that a finding is about, the heaviest first.
+fn callers(callers: &[CallerWeight], texts: &mut Texts) -> Value {
+    let cells = callers.iter().map(|caller| {
+        let name = texts.optional(caller.function.as_deref());
+        row([name, caller.svma.to_string().into(), weight(Some(caller.weight.share))])
+    });
+    if callers.is_empty() { Value::Null } else { cells.collect() }
 }
 
 type Place = (Option<Arc<str>>, Hex);
@@ -136,15 +143,20 @@ pub(super) fn functions(chosen: &[IsaFunction], sizes: &Sizes<'_>, texts: &mut T
     Value::Array(rows.collect())
 }
 
-/// Functions of the first level that findings are in.
+/// Functions of the first level that findings are in, or that took much of a run.
 pub(super) fn others(
     chosen: &[&PlacedFinding],
-    above: &[IsaFunction],
+    report: &Report,
     code: CodeOfFile<'_>,
     texts: &mut Texts,
 ) -> Value {
-    let above: HashSet<Place> =
-        above.iter().map(|function| (function.section.as_deref().map(Arc::from), function.svma)).collect();
+    let hot = report.profile.iter().flat_map(|profile| &profile.functions);
+    let hot: HashMap<Hex, &str> = hot.filter_map(|hot| Some((hot.svma, hot.function.as_deref()?))).collect();
+    let above: HashSet<Place> = report
+        .isa_functions
+        .iter()
+        .map(|function| (function.section.as_deref().map(Arc::from), function.svma))
+        .collect();
     let listed: HashMap<Place, &str> = code
         .listings
         .iter()
@@ -161,6 +173,7 @@ pub(super) fn others(
         let within = by_place.range(from..to).next().map(|(_, finding)| *finding);
         let name = listed.get(&(size.section.clone(), size.svma)).copied();
         let name = name.or_else(|| within.and_then(|finding| finding.function.as_deref()));
+        let name = name.or_else(|| hot.get(&size.svma).copied().filter(|_| size.section.is_none()));
         row([
             texts.optional(name),
             texts.optional(within.and_then(|finding| finding.near.as_deref())),

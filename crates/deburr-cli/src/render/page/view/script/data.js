@@ -1,8 +1,11 @@
-// The data of the page → files, findings and functions as objects. What the columns mean is documented in record.rs.
+// The data of the page → files, findings and functions as objects. What the columns mean is documented in record.rs of
+// render/check/html and of render/diff/html.
 
 const run = JSON.parse(document.getElementById("run").textContent);
 const files = [...document.querySelectorAll("script.files")].flatMap(element => JSON.parse(element.textContent));
-const codeElements = new Map([...document.querySelectorAll("script.code")].map(element => [Number(element.dataset.file), element]));
+const isDiff = run.kind === "diff";
+// Of a comparison, code of the old build is apart.
+const codeElements = new Map([...document.querySelectorAll("script.code")].map(element => [`${element.dataset.file}${element.dataset.build || ""}`, element]));
 
 const SEVERITIES = ["error", "warning", "note"];
 const VERDICTS = {
@@ -13,9 +16,24 @@ const VERDICTS = {
   "covered": ["needed anyway", "not proven, and the file needs that level for other reasons"],
   "guarded": ["checked", "every path to it passes a sufficient check"],
   "unreached": ["not reached", "no known path leads to it"],
-  "first": ["first level", "needs nothing special, and has findings"],
-  "made": ["made at run time", "for the CPU that it ran on, and has findings"],
+  "first": ["first level", "needs nothing special, and has findings, or took much of the run"],
+  "made": ["made at run time", "for the CPU that it ran on, and has findings, or took much of the run"],
 };
+const CHANGES = {
+  "gained": ["findings appeared", "has findings that it did not have"],
+  "raised": ["level raised", "uses instructions of a higher level than before"],
+  "lost": ["findings gone", "no longer has findings that it had"],
+  "lowered": ["level lowered", "no longer uses instructions of a higher level"],
+  "appeared": ["appeared", "only the new build has it"],
+  "gone": ["gone", "only the old build has it"],
+  "otherwise": ["made differently", "other vector widths, atomics or features"],
+  "called": ["calls changed", "called from more or fewer places"],
+  "resized": ["resized", "longer or shorter than before"],
+};
+/// What a function is coloured by: the verdict on it, or what became of it.
+const KINDS = isDiff ? CHANGES : VERDICTS;
+/// What became of findings.
+const FATES = ["appeared", "gone", "moved", "remained"];
 const ROOTS = {
   "entry-point": "the start of the program",
   "preinit-array": "the loader, before anything else",
@@ -41,21 +59,19 @@ function objects(rows, columns, file, texts) {
   });
 }
 
-const FINDING_TEXTS = new Set(["rule", "severity", "name", "near", "in", "message", "source"]);
+const FINDING_TEXTS = new Set(["rule", "severity", "name", "near", "in", "message", "source", "by", "change", "from"]);
 const FUNCTION_TEXTS = new Set(["name", "near", "in", "level", "reach", "root", "because", "group"]);
 const findings = [];
 const functions = [];
 
-files.forEach((file, number) => {
-  file.number = number;
-  file.texts = file.texts || [];
-  file.name = file.path.slice(file.path.lastIndexOf("/") + 1) || file.path;
+/// The findings and functions of a file that was checked.
+function readChecked(file) {
   for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
     finding.evidence = file.evidence[finding.evidence || 0];
+    finding.callers = (finding.callers || []).map(([name, at, weight]) => ({ file, name: name ? file.texts[name] : null, at, in: null, place: at, weight: weight || 0 }));
     finding.key = `finding:${file.path}:${finding.place}:${finding.rule}`;
     findings.push(finding);
   }
-  file.of = [];
   const text = value => value ? file.texts[value] : null;
   for (const item of objects(file.functions, run.columns.function, file, FUNCTION_TEXTS)) {
     const uses = item.uses || [];
@@ -71,11 +87,48 @@ files.forEach((file, number) => {
   }
   for (const item of file.of) {
     item.key = `function:${file.path}:${item.place}`;
+    item.kinds = [item.reach];
     functions.push(item);
   }
+}
+
+/// The findings and functions of two files that were compared. What is gone is in the old build.
+function readCompared(file) {
+  for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
+    finding.count ||= 1;
+    finding.build = finding.change === "gone" ? "old" : "";
+    finding.key = `${finding.change}:${file.path}:${finding.place}:${finding.rule}`;
+    findings.push(finding);
+  }
+  const text = value => value ? file.texts[value] : "";
+  file.byName = new Map();
+  for (const item of objects(file.functions, run.columns.function, file, FUNCTION_TEXTS)) {
+    const side = part => part && { at: part[0], in: part[1] ? text(part[1]) : null, size: part[2] || 0, level: text(part[3]), count: part[4] || 1,
+      place: part[1] ? `${text(part[1])}+${part[0]}` : part[0] };
+    Object.assign(item, { old: side(item.old), new: side(item.new) });
+    const own = item.new || item.old;
+    Object.assign(item, { at: own.at, in: own.in, place: own.place, size: own.size, level: own.level, build: item.new ? "" : "old" });
+    item.kinds = item.what.map(text);
+    item.changes = (item.changes || []).map(([what, before, after]) => ({ what: text(what).replaceAll("-", " "), before: text(before), after: text(after) }));
+    // Two long names may be alike once their middle is lost: then neither is known by its name.
+    const isOther = file.byName.has(item.name);
+    item.key = `function:${file.path}:${item.name}${isOther ? `:${item.place}` : ""}`;
+    file.of.push(item);
+    file.byName.set(item.name, isOther ? null : item);
+    functions.push(item);
+  }
+}
+
+files.forEach((file, number) => {
+  file.number = number;
+  file.texts = file.texts || [];
+  file.name = file.path.slice(file.path.lastIndexOf("/") + 1) || file.path;
+  file.of = [];
+  file.code = {};
+  if (isDiff) readCompared(file); else readChecked(file);
 });
 // What comparisons of files found has no row of its own in the record of a file.
-for (const found of run.across) {
+for (const found of run.across || []) {
   const file = files.find(file => file.path === found.path);
   if (!file) continue;
   const place = found.section ? `${found.section}+${found.svma}` : found.svma;
@@ -86,6 +139,7 @@ for (const found of run.across) {
 const findingByKey = new Map(findings.map(finding => [finding.key, finding]));
 const functionByKey = new Map(functions.map(item => [item.key, item]));
 const isAbove = item => item.reach !== "first" && item.reach !== "made";
+/// The functions that have a row of their own.
 const above = functions.filter(isAbove);
 const hasWeights = files.some(file => file.profile);
 
@@ -98,6 +152,7 @@ function sorted(file) {
 
 /// The function that a finding is in, if the page has it.
 function functionOf(finding) {
+  if (isDiff) return finding.file.byName.get(finding.name);
   const at = BigInt(finding.at);
   const candidates = sorted(finding.file);
   return candidates.find(({ start, end, item }) => item.in === finding.in && start <= at && at < end)?.item;
@@ -105,6 +160,7 @@ function functionOf(finding) {
 
 /// The findings in a function.
 function findingsIn(item) {
+  if (isDiff) return functionOf(item) === item ? ofFile(item.file).filter(finding => finding.name === item.name) : [];
   const start = BigInt(item.at), end = start + BigInt(item.size || 1);
   return ofFile(item.file).filter(finding => finding.in === item.in && BigInt(finding.at) >= start && BigInt(finding.at) < end);
 }
@@ -115,14 +171,15 @@ function ofFile(file) {
   return file.findingObjects;
 }
 
-/// The listing of the function at a place, or of the one that holds a finding.
+/// The listing of the function at a place, or of the one that holds a finding; of a comparison, in one of the builds.
 function listingOf(file, finding, item) {
-  const element = codeElements.get(file.number);
+  const build = (item || finding).build || "";
+  const element = codeElements.get(`${file.number}${build}`);
   if (!element) return null;
-  file.code ??= JSON.parse(element.textContent).map(listing => ({ ...listing, insns: instructions(listing) }));
+  file.code[build] ??= JSON.parse(element.textContent).map(listing => ({ ...listing, insns: instructions(listing) }));
   const is = listing => item ? (listing.in ?? null) === item.in && listing.at === item.at
     : (listing.in ?? null) === finding.in && listing.insns.some(insn => insn.at === finding.at);
-  return file.code.find(is) || null;
+  return file.code[build].find(is) || null;
 }
 
 /// The rows of a listing as objects, with all addresses.
@@ -150,3 +207,6 @@ function worse(one, other) {
   return share(other) - share(one) || severityOf(one) - severityOf(other) || (other.loop || 0) - (one.loop || 0)
     || (other.calls || 0) - (one.calls || 0);
 }
+
+/// How many findings some rows are: like ones of a function share a row of a comparison.
+const sumOf = rows => rows.reduce((sum, { count = 1 }) => sum + count, 0);

@@ -1,7 +1,8 @@
-// The first screen: what was looked at, what it needs and why, the worst findings and what to do about them.
+// A check: its first screen (what was looked at, what it needs and why, the worst findings and what to do about them), and what
+// its map and its tables have of their own.
 
-const counts = run.statistics;
-const bySeverity = SEVERITIES.map(severity => [severity, counts.findings_by_severity[severity] || 0]).filter(([, count]) => count);
+const counts = run.statistics || { findings_by_severity: {} };
+const severe = SEVERITIES.map(severity => [severity, counts.findings_by_severity[severity] || 0]).filter(([, count]) => count);
 const levelOf = file => [file.level, ...(file.needed_beyond || [])].join(" + ");
 const guardedLevel = file => [file.level_guarded, ...(file.guarded_beyond || [])].join(" + ");
 const needOf = file => `${file.made_at_run_time ? "uses up to " : ""}${levelOf(file)}`;
@@ -9,11 +10,11 @@ const needsMore = file => !file.made_at_run_time && isAboveFirst(file);
 const isAboveFirst = file => !FIRST_LEVELS.has(file.level) || (file.needed_beyond || []).length > 0;
 
 /// The sentence that a busy reader takes away.
-function headline() {
+function checkedHeadline() {
   const [only] = files;
   if (files.length === 0) return "Nothing was checked";
   if (files.length > 1) {
-    const found = bySeverity.map(([severity, count]) => counted(count, severity));
+    const found = severe.map(([severity, count]) => counted(count, severity));
     return `${grouped(files.length)} files: ${found.length ? listed(found) : "nothing to report"}`;
   }
   if (!only.bytes) return `${only.name} has no executable code`;
@@ -24,7 +25,7 @@ function headline() {
   return `${only.name} runs on every ${ARCHES[only.arch] ?? only.arch} machine${but}`;
 }
 
-function lead() {
+function checkedLead() {
   if (files.length === 0) return "No file could be checked. What was skipped is listed below.";
   if (files.length > 1) {
     const more = files.filter(needsMore).length;
@@ -32,7 +33,7 @@ function lead() {
       : files.some(file => file.made_at_run_time) ? "No file needs more than the first level of its architecture; code made at run time is for the CPU that it ran on."
       : "Every file runs on the first level of its architecture: on every such machine.";
   }
-  const found = bySeverity.map(([severity, count]) => counted(count, severity));
+  const found = severe.map(([severity, count]) => counted(count, severity));
   return found.length ? `${listed(found)}: where its code costs more than it has to, or may.` : "Nothing to report: no rule found anything.";
 }
 
@@ -99,14 +100,14 @@ function remedy(advice, removed = advice.findings) {
     advice.flags ? copyable(advice.flags) : "", cost && element("span", { class: "muted" }, ` ${cost}`));
 }
 
-function facts() {
+function checkedFacts() {
   const looked = files.length === 1 ? [name(files[0].path, "path")] : [counted(counts.files_checked, "file")];
   const code = `${bytes(counts.executable_bytes)} of code in ${counted(counts.functions, "function")}`;
   const builds = files.length === 1 ? files[0].compilers || [] : [];
   const rows = [["Looked at", [element("p", {}, looked), element("p", { class: "muted" },
     [code, files.length === 1 && (ARCHES[files[0].arch] ?? files[0].arch), builds.length && `built by ${listed(builds, 3)}`].filter(Boolean).join("; "))]],
     ["Needs", needs()],
-    ["Found", [element("p", {}, bySeverity.length === 0 ? "Nothing" : bySeverity.flatMap(([severity, count]) =>
+    ["Found", [element("p", {}, severe.length === 0 ? "Nothing" : severe.flatMap(([severity, count]) =>
       [element("a", { class: "chip", ...to({ severity, section: "findings", open: "" }) }, severityMark(severity), " ", data(`count ${severity}`, count)), " "])),
       counts.allowed > 0 && element("p", { class: "muted" }, `and ${counted(counts.allowed, "finding")} that the configuration allows`)]]];
   const profiled = files.filter(file => file.profile).sort((one, other) => other.profile.weight - one.profile.weight);
@@ -117,11 +118,11 @@ function facts() {
   }
   const remedyRows = remedies().slice(0, 3).map(advice => remedy(advice));
   if (remedyRows.length) rows.push(["Remedy", remedyRows]);
-  fill("facts", rows.map(([title, what]) => element("div", {}, element("dt", {}, title), element("dd", {}, what))));
+  return rows;
 }
 
 /// The worst rules, each with its worst place.
-function worst() {
+function worstRules() {
   if (findings.length === 0) {
     fill("worst", files.length ? element("p", { class: "empty" }, "No findings. What the rules look for is in ", element("code", {}, "deburr explain"), ".") : "");
     return;
@@ -153,24 +154,61 @@ function worst() {
   })));
 }
 
-/// What the page does not show, and what was not checked.
-function limits() {
-  const { room } = run;
+/// What bounds and the run itself left out of the page, as lines.
+function checkedLeftOut() {
   const lines = [];
-  if (room.findings.left_out) lines.push(`${counted(room.findings.left_out, "finding")} are counted and have no row: a page holds ${grouped(room.findings.of_run)}, ${grouped(room.findings.of_file)} of a file, the worst first.`);
-  if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} above the first level have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
-  if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
   if (counts.undecoded_bytes) lines.push(`${bytes(counts.undecoded_bytes)} of code could not be decoded.`);
   for (const [what, count] of [["guards", run.stale_guards], ["allowances", run.stale_allowances]]) if (count) lines.push(`The configuration has ${count} stale ${what}.`);
   if (run.exceeded_allowances) lines.push(`Findings exceed ${counted(run.exceeded_allowances, "allowance")} of the configuration.`);
+  return lines;
+}
+
+/// All code as one bar in words: what needs nothing special, and the rest as a share of bytes.
+function checkedShare() {
+  const all = Math.max(1, counts.executable_bytes);
+  const mappedBytes = functions.reduce((sum, item) => sum + (item.size || 0), 0);
+  const part = above.length ? `${counted(above.length, "function needs", "functions need")} more than the first level` : "No function needs more than the first level";
+  return `${part}. With those that have findings${hasWeights ? ", and those that took most of the run," : ""} they are ${percent(mappedBytes / all)} of ${bytes(all)} of code; the rest is not drawn.`;
+}
+
+/// What the page of a check has of its own.
+function checkView() {
   const faults = files.flatMap(file => (file.faults || []).map(fault => [file.path, fault]));
-  const listOf = (title, pairs, total) => pairs.length > 0 && element("details", {}, element("summary", {}, title),
-    element("ul", { class: "plain" }, pairs.slice(0, 200).map(([path, reason]) => element("li", {}, name(path), ": ", reason))),
-    total > 200 && element("p", { class: "muted" }, `and ${grouped(total - 200)} more`));
-  fill("limits",
-    element("p", {}, `Made by deburr ${run.version} from the same report as --format json. One file: nothing is fetched, and nothing is sent.`),
-    lines.length > 0 ? element("ul", { class: "plain", id: "left-out" }, lines.map(line => element("li", {}, line))) : element("p", { class: "muted" }, "Nothing was left out."),
-    listOf(`${counted(counts.files_skipped, "file")} not checked`, run.skipped, counts.files_skipped),
-    listOf(`${counted(faults.length, "fault")} in files that were read in part`, faults, faults.length),
-    element("p", { class: "muted keys" }, "Keys: Tab to a table or the map, arrows in it, Enter opens, j and k go to the next and the previous, Esc closes, / searches."));
+  return {
+    tool: "deburr check", headline: checkedHeadline, lead: checkedLead, facts: checkedFacts, worst: worstRules,
+    share: checkedShare, leftOut: checkedLeftOut, findingDetail: findingOfCheck, functionDetail: functionOfCheck,
+    measures: {
+      size: ["size of code", item => item.size || 1],
+      uses: ["instructions above the first level", item => item.uses.reduce((sum, [, count]) => sum + count, 0)],
+      ...(hasWeights ? { weight: ["weight in the profile", share] } : {}),
+    },
+    usualMeasure: hasWeights ? "weight" : "size",
+    groups: {
+      file: ["file", item => item.file.path],
+      level: ["level", item => item.level || "first level"],
+      verdict: ["verdict", item => VERDICTS[item.reach]?.[0] ?? item.reach],
+    },
+    usualGroup: files.length > 1 ? "file" : "level",
+    words: item => [item.level, ...item.uses.map(([feature]) => feature)],
+    said: item => `${item.level || ""}, ${bytes(item.size || 0)}${item.weight ? `, ${percent(share(item))} of samples` : ""}`,
+    second: (item, measure) => measure === "weight" ? percent(share(item)) : item.uses.length ? item.uses.map(([feature]) => feature).join(" ") : bytes(item.size || 0),
+    worse: (one, other) => worse(one, other),
+    functionsTitle: "Functions above the first level",
+    fates: [],
+    findingColumns: [],
+    functionColumns: [
+      ...weightColumn,
+      { title: "Level", class: "rule", cell: item => name(item.level || ""), order: byText(item => item.level) },
+      { title: "Bytes", class: "number", cell: item => item.size ? grouped(item.size) : "", order: (one, other) => (other.size || 0) - (one.size || 0) },
+    ],
+    fileColumns: [
+      { title: "Needs", class: "rule", cell: file => needOf(file), order: byText(levelOf) },
+      { title: "Findings", class: "number", cell: file => file.findings ? grouped(file.findings.length) : "", order: (one, other) => (other.findings?.length || 0) - (one.findings?.length || 0) },
+      { title: "Above", class: "number", cell: file => file.functions ? grouped(file.functions.length) : "", order: (one, other) => (other.functions?.length || 0) - (one.functions?.length || 0) },
+      { title: "Code", class: "number", cell: file => file.bytes ? bytes(file.bytes[0]) : "", order: (one, other) => (other.bytes?.[0] || 0) - (one.bytes?.[0] || 0) },
+    ],
+    fileOrder: (one, other) => (other.findings?.length || 0) - (one.findings?.length || 0) || (other.functions?.length || 0) - (one.functions?.length || 0) || one.number - other.number,
+    fileCount: `${counted(files.length, "file")}${counts.other_files ? `; ${counted(counts.other_files, "other file")} passed over: neither ELF nor archive` : ""}`,
+    lists: [[`${counted(counts.files_skipped, "file")} not checked`, run.skipped, counts.files_skipped], [`${counted(faults.length, "fault")} in files that were read in part`, faults, faults.length]],
+  };
 }

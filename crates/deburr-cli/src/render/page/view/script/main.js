@@ -3,20 +3,21 @@
 const matches = (finding, words) => [finding.name, finding.near, finding.rule, finding.message, finding.file.path, finding.place, finding.source]
   .some(text => text?.toLowerCase().includes(words));
 
+const view = isDiff ? diffView() : checkView();
+
 /// The findings that the filters leave, the worst first.
 function chosen() {
   const words = (state.q || "").toLowerCase();
   const least = Number(state.weight) / 100 || 0;
   return findings.filter(finding => (!state.rule || finding.rule === state.rule)
+    && (!state.change || finding.change === state.change)
     && (!state.severity || finding.severity === state.severity)
     && (!state.in || finding.file.path === state.in)
     && (!least || share(finding) >= least)
     && (!words || matches(finding, words)));
 }
 
-const byText = of => (one, other) => String(of(one)).localeCompare(String(of(other)));
 const fileColumn = { title: "File", class: "file", cell: row => element("bdi", { title: row.file.path }, row.file.name), order: byText(row => row.file.path) };
-const weightColumn = hasWeights ? [{ title: "Weight", class: "heavy", cell: row => weightBar(row.weight), order: (one, other) => share(other) - share(one) }] : [];
 
 const findingTable = table(at("finding-table"), {
   label: "Findings",
@@ -24,22 +25,21 @@ const findingTable = table(at("finding-table"), {
   columns: [
     { title: "Function", class: "function", cell: calledInCell, order: byText(called) },
     { title: "Severity", class: "severity", cell: finding => severityMark(finding.severity), order: (one, other) => severityOf(one) - severityOf(other) || worse(one, other) },
+    ...view.findingColumns,
     ...weightColumn,
-    { title: "Rule", class: "rule", cell: finding => finding.rule, order: byText(finding => finding.rule) },
+    { title: "Rule", class: "rule", cell: finding => finding.count > 1 ? `${finding.rule} ×${grouped(finding.count)}` : finding.rule, order: byText(finding => finding.rule) },
     { title: "Place", class: "place", cell: finding => element("code", {}, finding.place), order: byText(finding => finding.place.padStart(40)) },
     ...(files.length > 1 ? [fileColumn] : !findings.some(finding => finding.source) ? [] : [{ title: "Source", class: "file", cell: finding => finding.source ? name(`${finding.source.split("/").pop()}:${finding.line}`) : "", order: byText(finding => `${finding.source}:${String(finding.line).padStart(8)}`) }]),
   ],
 });
 
 const functionTable = table(at("function-table"), {
-  label: "Functions above the first level",
+  label: view.functionsTitle,
   href: item => ({ open: item.key }),
   columns: [
     { title: "Function", class: "function", cell: calledInCell, order: byText(called) },
-    { title: "Verdict", class: "severity", cell: item => verdictMark(item.reach), order: byText(item => Object.keys(VERDICTS).indexOf(item.reach)) },
-    ...weightColumn,
-    { title: "Level", class: "rule", cell: item => name(item.level || ""), order: byText(item => item.level) },
-    { title: "Bytes", class: "number", cell: item => item.size ? grouped(item.size) : "", order: (one, other) => (other.size || 0) - (one.size || 0) },
+    { title: isDiff ? "What" : "Verdict", class: "severity", cell: item => kindMark(item.kinds[0]), order: byText(item => Object.keys(KINDS).indexOf(item.kinds[0])) },
+    ...view.functionColumns,
     ...(files.length > 1 ? [fileColumn] : [{ title: "Place", class: "place", cell: item => element("code", {}, item.place), order: byText(item => item.place.padStart(40)) }]),
   ],
 });
@@ -47,13 +47,7 @@ const functionTable = table(at("function-table"), {
 const fileTable = table(at("file-table"), {
   label: "Files",
   href: file => ({ in: file.path, section: file.findings ? "findings" : "functions", open: "" }),
-  columns: [
-    { title: "File", class: "wide", cell: file => name(file.path, "path"), order: byText(file => file.path) },
-    { title: "Needs", class: "rule", cell: file => needOf(file), order: byText(levelOf) },
-    { title: "Findings", class: "number", cell: file => file.findings ? grouped(file.findings.length) : "", order: (one, other) => (other.findings?.length || 0) - (one.findings?.length || 0) },
-    { title: "Above", class: "number", cell: file => file.functions ? grouped(file.functions.length) : "", order: (one, other) => (other.functions?.length || 0) - (one.functions?.length || 0) },
-    { title: "Code", class: "number", cell: file => file.bytes ? bytes(file.bytes[0]) : "", order: (one, other) => (other.bytes?.[0] || 0) - (one.bytes?.[0] || 0) },
-  ],
+  columns: [{ title: "File", class: "wide", cell: file => name(file.path, "path"), order: byText(file => file.path) }, ...view.fileColumns],
 });
 
 /// A choice among values, or a field, bound to one word of the state.
@@ -76,13 +70,14 @@ function field(label, key, attributes) {
 
 function makeFilters() {
   const rules = new Map();
-  for (const { rule } of findings) rules.set(rule, (rules.get(rule) || 0) + 1);
+  for (const { rule, count = 1 } of findings) rules.set(rule, (rules.get(rule) || 0) + count);
   const severities = SEVERITIES.filter(severity => findings.some(finding => finding.severity === severity));
-  const clear = element("a", { class: "clear", ...to({ q: "", rule: "", severity: "", in: "", weight: "", open: "", section: "" }) }, "Clear");
+  const clear = element("a", { class: "clear", ...to({ q: "", rule: "", severity: "", change: "", in: "", weight: "", open: "", section: "" }) }, "Clear");
   fill("finding-filters",
     field("Search", "q", { type: "search", id: "search", placeholder: "function, file, message" }),
     choice("Rule", "rule", [...rules].sort((one, other) => other[1] - one[1]).map(([rule, count]) => [rule, `${rule} (${grouped(count)})`])),
     choice("Severity", "severity", severities.map(severity => [severity, severity])),
+    view.fates.length > 0 && choice("Change", "change", view.fates.map(([fate, count]) => [fate, `${fate} (${grouped(count)})`])),
     files.length > 1 && field("File", "in", { type: "search", placeholder: "its whole path", list: "paths" }),
     hasWeights && field("Weight from, in %", "weight", { type: "number", min: 0, max: 100, step: 0.1, inputmode: "decimal" }),
     clear);
@@ -90,31 +85,32 @@ function makeFilters() {
     const paths = files.filter(file => file.findings).slice(0, 500).map(file => element("option", { value: file.path }));
     at("finding-filters").append(element("datalist", { id: "paths" }, paths));
   }
-  const measures = Object.entries(MEASURES).filter(([key]) => key !== "weight" || hasWeights);
+  const groups = Object.entries(view.groups).filter(([key]) => key !== "file" || files.length > 1);
   fill("map-filters",
     field("Search", "find", { type: "search", placeholder: "function, file, feature" }),
-    choice("Area", "by", measures.map(([key, [text]]) => [key, text]), usualMeasure),
-    choice("Groups", "group", Object.entries(GROUPS).filter(([key]) => key !== "file" || files.length > 1).map(([key, [text]]) => [key, `by ${text}`]), usualGroup));
+    choice("Area", "by", Object.entries(view.measures).map(([key, [text]]) => [key, text]), view.usualMeasure),
+    choice("Groups", "group", groups.map(([key, [text]]) => [key, `by ${text}`]), view.usualGroup));
   for (const form of document.querySelectorAll("form")) form.addEventListener("submit", event => event.preventDefault());
 }
 
 let lastChosen = "";
 function showTables() {
-  const key = JSON.stringify([state.q, state.rule, state.severity, state.in, state.weight, state.verdict]);
+  const key = JSON.stringify([state.q, state.rule, state.severity, state.change, state.in, state.weight, state.verdict]);
   if (key === lastChosen) return;
   lastChosen = key;
-  const rows = chosen().sort(worse);
+  const rows = chosen().sort(view.worse);
   findingTable.show(rows);
-  const filtered = rows.length < findings.length;
-  at("finding-count").replaceChildren(data("shown", rows.length), filtered ? ` of ${counted(findings.length, "finding")}` : rows.length === 1 ? " finding" : " findings",
-    rows.length === 0 && findings.length > 0 ? ": nothing passes these filters" : ", the worst first",
+  const [count, all] = [sumOf(rows), sumOf(findings)];
+  at("finding-count").replaceChildren(data("shown", count), count < all ? ` of ${counted(all, "finding")}` : count === 1 ? " finding" : " findings",
+    count > rows.length ? ` in ${counted(rows.length, "row")}` : "",
+    count === 0 && all > 0 ? ": nothing passes these filters" : ", the worst first",
     run.room.findings.left_out ? `; ${counted(run.room.findings.left_out, "more has", "more have")} no row on this page` : "");
-  const verdicts = Object.keys(VERDICTS);
-  const items = above.filter(item => (!state.verdict || item.reach === state.verdict) && (!state.in || item.file.path === state.in))
-    .sort((one, other) => share(other) - share(one) || verdicts.indexOf(one.reach) - verdicts.indexOf(other.reach));
+  const kinds = Object.keys(KINDS);
+  const items = above.filter(item => (!state.verdict || item.kinds.includes(state.verdict)) && (!state.in || item.file.path === state.in))
+    .sort((one, other) => share(other) - share(one) || kinds.indexOf(one.kinds[0]) - kinds.indexOf(other.kinds[0]) || (isDiff ? (other.size || 0) - (one.size || 0) : 0));
   functionTable.show(items);
   at("function-count").replaceChildren(data("functions", items.length), items.length === 1 ? " function" : " functions",
-    state.verdict && VERDICTS[state.verdict] ? `: ${VERDICTS[state.verdict][0]}` : "", state.in ? ` in ${short(state.in, 80)}` : "");
+    Object.hasOwn(KINDS, state.verdict || "") ? `: ${KINDS[state.verdict][0]}` : "", state.in ? ` in ${short(state.in, 80)}` : "");
 }
 
 function showMap(before) {
@@ -132,21 +128,40 @@ function showSection(before) {
   section.querySelector("h2")?.focus({ preventScroll: true });
 }
 
+/// What the page does not show, and what could not be looked at.
+function limits() {
+  const { room } = run;
+  const lines = [];
+  if (room.findings.left_out) lines.push(`${counted(room.findings.left_out, "finding")} are counted and have no row: a page holds ${grouped(room.findings.of_run)}, ${grouped(room.findings.of_file)} of a file, the worst first.`);
+  if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} ${isDiff ? "that differ" : "above the first level"} have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
+  if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings${hasWeights ? ", or hot," : ""} is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
+  lines.push(...view.leftOut());
+  const listOf = ([title, rows, total]) => rows.length > 0 && element("details", {}, element("summary", {}, title),
+    element("ul", { class: "plain" }, rows.slice(0, 200).map(([path, reason]) => element("li", {}, name(path), reason ? `: ${reason}` : ""))),
+    total > 200 && element("p", { class: "muted" }, `and ${grouped(total - 200)} more`));
+  fill("limits",
+    element("p", {}, `Made by deburr ${run.version} from the same report as --format json. One file: nothing is fetched, and nothing is sent.`),
+    lines.length > 0 ? element("ul", { class: "plain", id: "left-out" }, lines.map(line => element("li", {}, line))) : element("p", { class: "muted" }, "Nothing was left out."),
+    view.lists.map(listOf),
+    element("p", { class: "muted keys" }, "Keys: Tab to a table or the map, arrows in it, Enter opens, j and k go to the next and the previous, Esc closes, / searches."));
+}
+
 function start() {
+  at("tool").textContent = view.tool;
   at("version").textContent = run.version;
-  at("title").replaceChildren(headline());
-  at("lead").textContent = lead();
-  document.title = `${headline()} – deburr check`;
-  facts();
-  worst();
+  at("title").replaceChildren(view.headline());
+  at("lead").textContent = view.lead();
+  document.title = `${view.headline()} – ${view.tool}`;
+  at("functions-title").textContent = view.functionsTitle;
+  fill("facts", view.facts().map(([title, what]) => element("div", {}, element("dt", {}, title), element("dd", {}, what))));
+  view.worst();
   limits();
   makeFilters();
   at("findings").hidden = findings.length === 0;
   at("functions").hidden = above.length === 0;
   at("files").hidden = files.length < 2;
-  at("file-count").textContent = `${counted(files.length, "file")}${counts.other_files ? `; ${counted(counts.other_files, "other file")} passed over: neither ELF nor archive` : ""}`;
-  const most = (one, other, of) => (other[of]?.length || 0) - (one[of]?.length || 0);
-  if (files.length > 1) fileTable.show([...files].sort((one, other) => most(one, other, "findings") || most(one, other, "functions") || one.number - other.number));
+  at("file-count").textContent = view.fileCount;
+  if (files.length > 1) fileTable.show([...files].sort(view.fileOrder));
   watchers.push(showTables, showMap, showSection, showDetail);
   const parts = [["map", "Map"], ["findings", "Findings"], ["functions", "Functions"], ["files", "Files"], ["about", "About"]];
   for (const watcher of watchers) watcher();

@@ -20,7 +20,7 @@ function showDetail() {
   dialog.replaceChildren(
     element("div", { class: "bar-of-dialog" }, step(-1, "Previous", "‹ Previous"), step(1, "Next", "Next ›"),
       index >= 0 && element("span", { class: "muted" }, `${grouped(index + 1)} of ${grouped(order.length)}`), close),
-    element("div", { class: "detail" }, finding ? findingDetail(finding) : functionDetail(item)));
+    element("div", { class: "detail" }, finding ? view.findingDetail(finding) : view.functionDetail(item)));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   at("detail-title").focus({ preventScroll: true });
@@ -33,12 +33,10 @@ const facts2 = rows => element("dl", { class: "facts small" }, rows.filter(row =
   .map(([term, ...what]) => element("div", {}, element("dt", {}, term), element("dd", {}, what))));
 const quoted = text => /^[\w./+=:@%-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-function findingDetail(finding) {
+function findingOfCheck(finding) {
   const { file, rule } = finding;
   const item = functionOf(finding);
-  const listing = listingOf(file, finding);
   const cost = file.costs && file.costs[rule];
-  const fixes = (file.advice || []).filter(advice => advice.rules.includes(rule));
   const where = finding.source && `${finding.source}${finding.line ? `:${finding.line}` : ""}`;
   const evidence = Object.entries(finding.evidence || {}).map(([key, value]) => [key.replaceAll("_", " "), Array.isArray(value) ? value.join(", ") : String(value)]);
   const inFunction = item && isAbove(item) && element("a", { ...to({ open: item.key }) }, "How control gets there");
@@ -54,20 +52,56 @@ function findingDetail(finding) {
       finding.compiler && ["Made by", typeof finding.compiler === "string" ? finding.compiler : JSON.stringify(finding.compiler)],
       finding.weight && ["Weight", weightBar(finding.weight), finding.by ? ` · ${finding.by}` : ""],
     ]),
-    fixes.length > 0 && [element("h3", {}, "What to change"), fixes.map(advice => remedy(advice, (advice.removes || {})[rule] ?? advice.findings))],
-    fixes.length === 0 && firstOf(rule, "What to do") && [element("h3", {}, "What to do"), element("p", {}, inline(firstOf(rule, "What to do")))],
+    finding.callers?.length > 0 && [element("h3", {}, "Who calls it, and what it took from there"), callersTable(finding.callers)],
+    whatToDo(finding),
     element("h3", {}, "The code"),
-    listing ? listingTable(listing, ofFile(file).filter(other => other.in === finding.in), finding)
-      : element("p", { class: "muted" }, codeElements.size || listing === null ? "The page has no room for its code, or nothing is listed there. This shows it:" : ""),
-    element("p", {}, copyable(`deburr show ${quoted(file.path)} ${quoted(finding.place)}`)),
+    codeOf(finding, file.path),
     element("h3", {}, "The evidence"),
     evidence.length > 0 && facts2(evidence),
     cost !== undefined && element("div", { class: "measured" }, measured(cost)),
-    proseOf(rule, "Why it costs") && element("details", {}, element("summary", {}, "Why it costs"), proseOf(rule, "Why it costs")),
-    proseOf(rule, "On which cores, with the source") && element("details", { open: true }, element("summary", {}, "On which cores, with the source"), proseOf(rule, "On which cores, with the source")),
-    proseOf(rule, "What to do") && element("details", {}, element("summary", {}, "What to do, in full"), proseOf(rule, "What to do")),
-    proseOf(rule, "When it is wrong") && element("details", {}, element("summary", {}, "When it is wrong"), proseOf(rule, "When it is wrong")),
+    pageOf(rule),
   ];
+}
+
+/// What removes a finding.
+function whatToDo({ file, rule }) {
+  const fixes = (file.advice || []).filter(advice => advice.rules.includes(rule));
+  if (fixes.length > 0) return [element("h3", {}, "What to change"), fixes.map(advice => remedy(advice, (advice.removes || {})[rule] ?? advice.findings))];
+  return firstOf(rule, "What to do") && [element("h3", {}, "What to do"), element("p", {}, inline(firstOf(rule, "What to do")))];
+}
+
+/// The code around a finding, and how to see it elsewhere; `path`: of the file that it is in.
+function codeOf(finding, path) {
+  const listing = listingOf(finding.file, finding);
+  const beside = other => other.in === finding.in && (other.build || "") === (finding.build || "");
+  return [
+    listing ? listingTable(listing, ofFile(finding.file).filter(beside), finding)
+      : element("p", { class: "muted" }, "The page has no room for its code, or nothing is listed there. This shows it:"),
+    element("p", {}, copyable(`deburr show ${quoted(path)} ${quoted(finding.place)}`)),
+  ];
+}
+
+/// What the page of a rule says, in parts to open.
+function pageOf(rule) {
+  const part = (heading, title = heading, open = false) => proseOf(rule, heading) && element("details", { open }, element("summary", {}, title), proseOf(rule, heading));
+  return [part("Why it costs"), part("On which cores, with the source", undefined, true), part("What to do", "What to do, in full"), part("When it is wrong")];
+}
+
+/// The calls of a helper that its samples were given back to, with a link to what the page has there: a finding, or the
+/// function that calls.
+function callersTable(callers) {
+  const most = Math.max(...callers.map(share));
+  const there = caller => ofFile(caller.file).find(finding => finding.at === caller.at && finding.in === null) || functionOf(caller);
+  return element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Calls of it, the heaviest first" },
+    element("table", { class: "callers" },
+      element("thead", {}, element("tr", {}, ["Called from", "Call at", "Weight"].map(title => element("th", { scope: "col" }, title)))),
+      element("tbody", {}, callers.map(caller => {
+        const target = there(caller);
+        return element("tr", {},
+          element("th", { scope: "row" }, target ? element("a", { ...to({ open: target.key }) }, name(called(caller))) : name(called(caller))),
+          element("td", {}, element("code", {}, caller.at)),
+          element("td", {}, weightBar(caller.weight, most)));
+      }))));
 }
 
 /// What a finding of the rule costs on the machine that was measured.
@@ -79,13 +113,14 @@ function measured(cost) {
       element("th", { scope: "row" }, threads), element("td", {}, data("cost", picoseconds, `${(picoseconds / 1000).toFixed(1)} ns`))))));
 }
 
-function functionDetail(item) {
+function functionOfCheck(item) {
   const { file } = item;
   const group = (file.groups || []).find(group => group.id === item.group);
   const own = findingsIn(item);
-  const listing = own.length ? listingOf(file, null, item) : null;
+  const callers = own.find(finding => finding.callers?.length)?.callers;
+  const listing = own.length || item.weight ? listingOf(file, null, item) : null;
   return [
-    title(verdictMark(item.reach), " ", name(called(item))),
+    title(kindMark(item.reach), " ", name(called(item))),
     element("p", { class: "message" }, verdictSentence(item)),
     facts2([
       ["Needs", item.level || "", item.uses.length ? element("span", { class: "muted" }, ` (${item.uses.map(([feature, count]) => `${feature} ${grouped(count)}`).join(", ")} instructions)`) : ""],
@@ -100,15 +135,17 @@ function functionDetail(item) {
     group && [element("h3", {}, "What would settle it"), element("p", {}, group.message),
       element("p", { class: "muted" }, { closure: "deburr check --closure looks into the libraries that the file needs.", guard: "Who knows the code can state it in deburr.toml.", run: "A run on a CPU without the level: deburr try." }[group.settled_by] || ""),
       group.stated_as && [element("pre", { tabindex: "0" }, element("code", {}, group.stated_as))]],
+    callers && [element("h3", {}, "Who calls it, and what it took from there"), callersTable(callers)],
     own.length > 0 && [element("h3", {}, "Its findings"), element("ul", { class: "plain" }, own.slice(0, 50).map(finding =>
       element("li", {}, severityMark(finding.severity), " ", element("a", { ...to({ open: finding.key }) }, finding.rule), " ", element("code", {}, finding.place))))],
-    listing && [element("h3", {}, "The code"), listingTable(listing, own, null)],
+    listing ? [element("h3", {}, "The code"), listingTable(listing, own, null)]
+      : (own.length > 0 || item.weight) && [element("h3", {}, "The code"), element("p", { class: "muted" }, "Its code is not on this page, which has room for the worst and the heaviest. This shows it:")],
     element("p", {}, copyable(`deburr show ${quoted(file.path)} ${quoted(item.place)}`)),
   ];
 }
 
 function verdictSentence(item) {
-  const sentence = VERDICTS[item.reach]?.[1] ?? item.reach;
+  const sentence = KINDS[item.reach]?.[1] ?? item.reach;
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}.`;
 }
 

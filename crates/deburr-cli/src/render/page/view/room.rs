@@ -13,7 +13,7 @@ const INSNS_OF_MANY: u64 = 2_000;
 /// Files are few up to this number.
 const FEW: usize = 4;
 /// Files that were not checked are named up to this number.
-pub(super) const SKIPPED: usize = 1_000;
+pub(crate) const SKIPPED: usize = 1_000;
 
 /// How many instructions the core is to list of a file. `files`: how many there are; `None`: nobody knows.
 pub(crate) fn insns_of_file(files: Option<usize>) -> usize {
@@ -22,7 +22,7 @@ pub(crate) fn insns_of_file(files: Option<usize>) -> usize {
 }
 
 /// The room for one kind of thing.
-pub(super) struct Room {
+pub(crate) struct Room {
     left: u64,
     of_file: u64,
     left_out: u64,
@@ -30,7 +30,7 @@ pub(super) struct Room {
 
 impl Room {
     /// How many of so many have room.
-    pub(super) fn take(&mut self, wanted: usize) -> usize {
+    pub(crate) fn take(&mut self, wanted: usize) -> usize {
         let wanted = wanted as u64;
         let given = wanted.min(self.of_file).min(self.left);
         self.left -= given;
@@ -39,24 +39,24 @@ impl Room {
     }
 
     /// Whether all of so many have room, which is taken.
-    pub(super) fn take_all(&mut self, wanted: usize) -> bool {
+    pub(crate) fn take_all(&mut self, wanted: usize) -> bool {
         let has_room = wanted as u64 <= self.left.min(self.of_file);
         self.left -= if has_room { wanted as u64 } else { 0 };
         has_room
     }
 
     /// Counts what was left out elsewhere.
-    pub(super) fn leave_out(&mut self, count: u64) {
+    pub(crate) fn leave_out(&mut self, count: u64) {
         self.left_out += count;
     }
 }
 
 /// The room of a page.
-pub(super) struct Rooms {
-    pub(super) findings: Room,
-    pub(super) functions: Room,
+pub(crate) struct Rooms {
+    pub(crate) findings: Room,
+    pub(crate) functions: Room,
     /// In instructions; what is left out is counted in functions.
-    pub(super) code: Room,
+    pub(crate) code: Room,
 }
 
 impl Default for Rooms {
@@ -68,7 +68,7 @@ impl Default for Rooms {
 
 impl Rooms {
     /// What was left out, and the bounds.
-    pub(super) fn value(&self) -> Value {
+    pub(crate) fn value(&self) -> Value {
         let of = |room: &Room, (run, file): (u64, u64)| json!({"left_out": room.left_out, "of_run": run, "of_file": file});
         json!({
             "findings": of(&self.findings, FINDINGS),

@@ -104,3 +104,7 @@ function table(host, { label, columns, href }) {
     rows: () => shown,
   };
 }
+
+// Orders and columns that several tables have.
+const byText = of => (one, other) => String(of(one)).localeCompare(String(of(other)));
+const weightColumn = hasWeights ? [{ title: "Weight", class: "heavy", cell: row => weightBar(row.weight), order: (one, other) => share(other) - share(one) }] : [];

@@ -5,13 +5,14 @@
 
 use super::texts::{Texts, row};
 use deburr_core::listing::{Edge, Line, Listing, Target};
+use deburr_core::profile::Share;
 use deburr_core::report::SourceLocation;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The columns of an instruction. `loops` has a letter for each loop around it, the outermost first: `F`irst, `I`nside, `L`ast,
 /// `O`nly one of its instructions. `source` is a file, a line and its text where it begins another one.
-pub(super) const INSN: [&str; 13] = [
+pub(crate) const INSN: [&str; 13] = [
     "text",
     "size",
     "at",
@@ -27,11 +28,16 @@ pub(super) const INSN: [&str; 13] = [
     "weight",
 ];
 
+/// A share of what a profile saw, from 0 to 1; nothing is left out.
+pub(crate) fn weight(share: Option<Share>) -> Value {
+    share.filter(|share| *share != Share::default()).map_or(Value::Null, |share| share.fraction().into())
+}
+
 /// Reads source files by the names that debug information has.
-pub(super) type Sources<'s> = dyn FnMut(&str) -> Option<Arc<[String]>> + 's;
+pub(crate) type Sources<'s> = dyn FnMut(&str) -> Option<Arc<[String]>> + 's;
 
 /// One function's code.
-pub(super) fn function(listing: &Listing, sources: &mut Sources<'_>) -> Value {
+pub(crate) fn function(listing: &Listing, sources: &mut Sources<'_>) -> Value {
     let mut texts = Texts::default();
     let mut next: Option<u64> = None;
     let mut last_source: Option<&SourceLocation> = None;
@@ -91,7 +97,7 @@ fn insn(
         line.exclusive.map_or(Value::Null, |edge| letter(edge).to_string().into()),
         some(line.features.join(" "), texts),
         source,
-        super::rows::weight(line.share),
+        weight(line.share),
     ])
 }
 

@@ -34,7 +34,7 @@ const data = (name, value, shown) => element("data", { class: name, value }, sho
 /// A name or a path, which does not change the direction of what is around it.
 const name = (text, className = "") => element("bdi", { class: `name ${className}`, title: text }, text);
 const severityMark = severity => element("span", { class: `mark-of ${severity}` }, severity);
-const verdictMark = reach => element("span", { class: `mark-of v-${reach}` }, VERDICTS[reach]?.[0] ?? reach);
+const kindMark = kind => element("span", { class: `mark-of v-${kind}` }, KINDS[kind]?.[0] ?? kind);
 
 /// How a function is called: by its name, or by where it is.
 function called(item) {

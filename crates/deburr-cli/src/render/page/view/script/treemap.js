@@ -1,4 +1,5 @@
-// The map: functions as rectangles, as large as their code, coloured by verdict, in groups that can be opened.
+// The map: functions as rectangles, as large as their code, coloured by the verdict on them or by what became of them, in groups
+// that can be opened.
 //
 // Squarified treemaps: Bruls, Huizing and van Wijk (2000). A group is drawn with a strip for its name.
 
@@ -6,20 +7,6 @@ const MAP_WIDTH = 1080;
 /// Rectangles that are drawn: more cannot be seen.
 const MOST_TILES = 1500;
 const MOST_GROUPS = 150;
-const MEASURES = {
-  size: ["size of code", item => item.size || 1],
-  uses: ["instructions above the first level", item => item.uses.reduce((sum, [, count]) => sum + count, 0)],
-  weight: ["weight in the profile", share],
-};
-const GROUPS = {
-  file: ["file", item => item.file.path],
-  level: ["level", item => item.level || "first level"],
-  verdict: ["verdict", item => VERDICTS[item.reach]?.[0] ?? item.reach],
-};
-
-const usualMeasure = hasWeights ? "weight" : "size";
-const usualGroup = files.length > 1 ? "file" : "level";
-
 /// Values, the largest first → rectangles of these areas within a rectangle.
 function squarified(values, { x, y, width, height }) {
   const rectangles = [];
@@ -51,14 +38,16 @@ function squarified(values, { x, y, width, height }) {
   return rectangles;
 }
 
-const isHit = (item, words) => !words || [item.name, item.near, item.file.path, item.level, item.place, ...item.uses.map(([feature]) => feature)].some(text => text?.toLowerCase().includes(words));
+const isHit = (item, words) => !words || [item.name, item.near, item.file.path, item.place, ...view.words(item)].some(text => text?.toLowerCase().includes(words));
 
-/// What the map shows: the functions above the first level and those with findings, or one group of them.
+/// What the map shows: of a check the functions above the first level, those with findings and the hot ones; of a comparison
+/// those that differ; or one group of them.
 function mapped() {
-  const measure = MEASURES[state.by] && (state.by !== "weight" || hasWeights) ? state.by : usualMeasure;
-  const group = GROUPS[state.group] ? state.group : usualGroup;
-  const value = MEASURES[measure][1], groupOf = GROUPS[group][1];
-  const items = functions.filter(item => value(item) > 0 && (!state.verdict || item.reach === state.verdict));
+  const { measures, groups: groupings } = view;
+  const measure = Object.hasOwn(measures, state.by) ? state.by : view.usualMeasure;
+  const group = Object.hasOwn(groupings, state.group) ? state.group : view.usualGroup;
+  const value = measures[measure][1], groupOf = groupings[group][1];
+  const items = functions.filter(item => value(item) > 0 && (!state.verdict || item.kinds.includes(state.verdict)));
   const groups = new Map();
   for (const item of items) {
     const key = groupOf(item);
@@ -101,11 +90,11 @@ function drawMap() {
     const items = [...of.items].sort((one, other) => value(other) - value(one));
     const most = Math.max(3, Math.floor(MOST_TILES * of.value / all));
     const { kept, rest } = largest(items, value, inner.width * inner.height, most, 24);
-    const together = Object.keys(VERDICTS).map(reach => restOf(rest.filter(item => item.reach === reach), value)).filter(({ rest }) => rest.length);
+    const together = Object.keys(KINDS).map(kind => restOf(rest.filter(item => item.kinds[0] === kind), value)).filter(({ rest }) => rest.length);
     const entries = [...kept.map(item => ({ item, value: value(item) })), ...together].sort((one, other) => other.value - one.value);
     const tiles = squarified(entries.map(({ value }) => value), inner);
     entries.forEach(({ item, rest }, at) => svg.append(item ? tileOf(item, tiles[at], measure, words)
-      : restTile(tiles[at], `${grouped(rest.length)} more`, rest[0].reach)));
+      : restTile(tiles[at], `${grouped(rest.length)} more`, rest[0].kinds[0])));
     hidden += rest.length;
     svg.append(drawn("rect", { class: "border", x: frame.x, y: frame.y, width: Math.max(0, frame.width), height: Math.max(0, frame.height) }));
   });
@@ -146,15 +135,14 @@ function groupHead(of, frame, group, zoomed) {
 }
 
 function tileOf(item, tile, measure, words) {
-  const said = `${called(item)}: ${VERDICTS[item.reach]?.[0] ?? item.reach}, ${item.level || ""}, ${bytes(item.size || 0)}`
-    + (item.weight ? `, ${percent(share(item))} of samples` : "") + (files.length > 1 ? `, in ${item.file.path}` : "");
-  const link = drawn("a", { ...to({ open: item.key, section: "" }), class: `tile v-${item.reach}${words && !isHit(item, words) ? " faded" : ""}`, tabindex: "-1", "aria-label": said },
+  const kind = state.verdict && item.kinds.includes(state.verdict) ? state.verdict : item.kinds[0];
+  const said = `${called(item)}: ${item.kinds.map(kind => KINDS[kind]?.[0] ?? kind).join(", ")}, ${view.said(item)}${files.length > 1 ? `, in ${item.file.path}` : ""}`;
+  const link = drawn("a", { ...to({ open: item.key, section: "" }), class: `tile v-${kind}${words && !isHit(item, words) ? " faded" : ""}`, tabindex: "-1", "aria-label": said },
     drawn("rect", { x: tile.x, y: tile.y, width: Math.max(0, tile.width - 1), height: Math.max(0, tile.height - 1) }));
   const letters = Math.floor((tile.width - 8) / 6.6);
   if (tile.height > 16 && letters > 3) link.append(drawn("text", { x: tile.x + 4, y: tile.y + 13 }, short(item.name || item.place, letters)));
   if (tile.height > 32 && letters > 5) {
-    const second = measure === "weight" ? percent(share(item)) : item.uses.length ? item.uses.map(([feature]) => feature).join(" ") : bytes(item.size || 0);
-    link.append(drawn("text", { class: "second", x: tile.x + 4, y: tile.y + 27 }, short(second, letters)));
+    link.append(drawn("text", { class: "second", x: tile.x + 4, y: tile.y + 27 }, short(view.second(item, measure), letters)));
   }
   link.append(drawn("title", {}, said));
   return link;
@@ -184,19 +172,12 @@ function moveByArrows(svg) {
   });
 }
 
-/// All code as one bar: what needs nothing special, and the verdicts on the rest, as shares of bytes.
+/// The legend, with how many functions each colour has; each entry is a filter.
 function drawShare() {
-  const sums = Object.fromEntries(Object.keys(VERDICTS).map(reach => [reach, { bytes: 0, count: 0 }]));
-  for (const item of functions) {
-    const sum = sums[item.reach];
-    if (sum) { sum.bytes += item.size || 0; sum.count += 1; }
-  }
-  const all = Math.max(1, counts.executable_bytes);
-  const mappedBytes = functions.reduce((sum, item) => sum + (item.size || 0), 0);
-  const parts = Object.entries(sums).filter(([, { count }]) => count);
-  fill("share", element("ul", { class: "legend" }, parts.map(([reach, { count }]) => element("li", {},
-    element("a", { ...to({ verdict: state.verdict === reach ? "" : reach, open: "", section: "" }), "aria-current": state.verdict === reach ? "true" : null, title: VERDICTS[reach][1] },
-      element("span", { class: `swatch v-${reach}`, "aria-hidden": "true" }), VERDICTS[reach][0], " ", data(`verdict ${reach}`, count))))));
-  const part = above.length ? `${counted(above.length, "function needs", "functions need")} more than the first level` : "No function needs more than the first level";
-  at("map-lead").textContent = `${part}. With those that have findings they are ${percent(mappedBytes / all)} of ${bytes(all)} of code; the rest is not drawn.`;
+  const count = kind => functions.filter(item => item.kinds.includes(kind)).length;
+  const parts = Object.entries(KINDS).map(([kind, words]) => [kind, words, count(kind)]).filter(([, , count]) => count);
+  fill("share", element("ul", { class: "legend" }, parts.map(([kind, [called, meaning], count]) => element("li", {},
+    element("a", { ...to({ verdict: state.verdict === kind ? "" : kind, open: "", section: "" }), "aria-current": state.verdict === kind ? "true" : null, title: meaning },
+      element("span", { class: `swatch v-${kind}`, "aria-hidden": "true" }), called, " ", data(`verdict ${kind}`, count))))));
+  at("map-lead").textContent = view.share();
 }

@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Characters of a text at most: of a longer one the beginning and the end are kept.
-pub(super) const LONGEST: usize = 400;
+pub(crate) const LONGEST: usize = 400;
 /// Characters kept of its beginning, and of its end.
 const KEPT: (usize, usize) = (240, 120);
 
 /// Text that can be shown. Controls and what changes the direction or the order of other characters (Unicode Standard Annex 9,
 /// 2.1 to 2.7) become their code points: `⟨U+202E⟩`.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_fit = text.len() <= LONGEST && !text.chars().any(is_hidden);
     if is_fit {
         return Cow::Borrowed(text);
@@ -50,7 +50,7 @@ fn spelled(character: char) -> Cow<'static, str> {
 }
 
 /// A value with all its texts so.
-pub(super) fn shown_value(value: Value) -> Value {
+pub(crate) fn shown_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(shown(&text).into_owned()),
         Value::Array(values) => Value::Array(values.into_iter().map(shown_value).collect()),
@@ -64,8 +64,19 @@ pub(super) fn shown_value(value: Value) -> Value {
     }
 }
 
+/// Whether a value says more than its absence.
+pub(crate) fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Number(number) => number.as_u64() != Some(0),
+        _ => true,
+    }
+}
+
 /// A table of texts: each is written once, and referred to by its number. The empty text is number 0.
-pub(super) struct Texts {
+pub(crate) struct Texts {
     numbers: HashMap<String, usize>,
     all: Vec<Value>,
 }
@@ -78,7 +89,7 @@ impl Default for Texts {
 
 impl Texts {
     /// The number of a text.
-    pub(super) fn number(&mut self, text: &str) -> Value {
+    pub(crate) fn number(&mut self, text: &str) -> Value {
         let text = shown(text);
         if let Some(&number) = self.numbers.get(&*text) {
             return number.into();
@@ -90,18 +101,18 @@ impl Texts {
     }
 
     /// The same of a text that may not be there.
-    pub(super) fn optional(&mut self, text: Option<&str>) -> Value {
+    pub(crate) fn optional(&mut self, text: Option<&str>) -> Value {
         text.map_or(Value::Null, |text| self.number(text))
     }
 
     /// The table; null where nothing refers to it.
-    pub(super) fn finish(self) -> Value {
+    pub(crate) fn finish(self) -> Value {
         if self.all.len() > 1 { Value::Array(self.all) } else { Value::Null }
     }
 }
 
 /// A row of a table. What it does not say is 0, and left out at its end.
-pub(super) fn row<const N: usize>(cells: [Value; N]) -> Value {
+pub(crate) fn row<const N: usize>(cells: [Value; N]) -> Value {
     let says_something = |cell: &Value| !cell.is_null() && cell.as_u64() != Some(0);
     let used = cells.iter().rposition(says_something).map_or(0, |last| last + 1);
     let said = cells.into_iter().take(used).map(|cell| if cell.is_null() { Value::from(0) } else { cell });

@@ -1,0 +1,47 @@
+//! The page of `deburr diff`: what was compared → one HTML file to look at, search and print.
+//!
+//! In: the files that were compared, each with its part of the page, and the sums of the run. Out: the records that
+//! [`view`](crate::render::page::view) draws. [`record`] documents them.
+
+pub(crate) mod drawn;
+pub(crate) mod listed;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use super::{Compared, DiffSummary};
+use crate::render::page::script::embedded;
+use crate::render::page::view::room::Rooms;
+use crate::render::page::view::{begin, end};
+use std::io::{self, Write};
+
+/// Records of files are written together until they have this size.
+const CHUNK: usize = 1 << 18;
+
+/// Writes the page.
+pub(crate) fn page(
+    out: &mut dyn Write,
+    compared: &[Compared],
+    summary: &DiffSummary,
+    rooms: &Rooms,
+) -> io::Result<()> {
+    begin(out, "deburr diff")?;
+    let mut waiting = String::new();
+    for (number, it) in compared.iter().enumerate() {
+        waiting.push(if waiting.is_empty() { '[' } else { ',' });
+        waiting.push_str(&record::file(it, summary).to_string());
+        if waiting.len() > CHUNK || number + 1 == compared.len() {
+            let records = embedded(&std::mem::take(&mut waiting));
+            writeln!(out, "<script type=\"application/json\" class=\"files\">{records}]</script>")?;
+        }
+        let Some(drawn) = &it.drawn else { continue };
+        for (code, build) in [(&drawn.new_code, ""), (&drawn.old_code, " data-build=\"old\"")] {
+            if !code.is_empty() {
+                let functions = embedded(&code.join(","));
+                let mark = format!("class=\"code\" data-file=\"{number}\"{build}");
+                writeln!(out, "<script type=\"application/json\" {mark}>[{functions}]</script>")?;
+            }
+        }
+    }
+    end(out, &record::run(compared, summary, rooms))
+}

@@ -1,0 +1,178 @@
+//! The page's data compared with what differs, and what must hold whatever the files say.
+
+use super::drawn::{BuildOfFile, DrawnFile};
+use super::listed::ListedFunction;
+use super::page;
+use crate::render::diff::{Compared, DiffSummary, NotCompared, json};
+use crate::render::page::view::read::{files, json_in, row, scripts};
+use crate::render::page::view::room::Rooms;
+use deburr_core::diff::Inspection;
+use deburr_core::finding::Severity;
+use deburr_core::listing::Listing;
+use deburr_core::{Request, compare, inspect_with_code};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+const LSE: &str = "miss-lse.o";
+const INLINE: &str = "hit-cas.o";
+
+fn inspected(name: &str) -> (Inspection, Vec<Listing>) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-core/fixtures/llsc_loop/");
+    let bytes = std::fs::read(format!("{folder}{name}")).unwrap();
+    let (inspection, code, left_out) = inspect_with_code(&bytes, &Request::default(), 1000).unwrap();
+    assert_eq!(left_out, 0);
+    (inspection, code)
+}
+
+/// A comparison, with its part of a page that has this room.
+fn compared(path: &str, old: &str, new: &str, rooms: &mut Rooms) -> Compared {
+    let [(before, old_code), (after, new_code)] = [old, new].map(inspected);
+    let [old_code, new_code] = [old_code, new_code].map(|code| ListedFunction::all(&code));
+    let diff = compare(Some(&before), &after);
+    let old = BuildOfFile { inspection: &before, code: &old_code, left_out: 0 };
+    let new = BuildOfFile { inspection: &after, code: &new_code, left_out: 0 };
+    let drawn = Some(DrawnFile::of(Some(old), new, &diff, rooms));
+    let (level, old_level) = (after.report.level.clone(), Some(before.report.level.clone()));
+    Compared { old: Some(path.to_owned()), new: path.to_owned(), level, old_level, drawn, diff }
+}
+
+fn summary() -> DiffSummary {
+    DiffSummary {
+        old: "old".to_owned(),
+        new: "new".to_owned(),
+        fail_on: Some(Severity::Warning),
+        is_worse: true,
+        ..DiffSummary::default()
+    }
+}
+
+fn written(compared: &[Compared], summary: &DiffSummary, rooms: &Rooms) -> String {
+    let mut out = Vec::new();
+    page(&mut out, compared, summary, rooms).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// How many findings the rows of a file are, by what became of them.
+fn fates(page: &str, file: &Value) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for cells in file["findings"].as_array().unwrap() {
+        let row = row(page, "finding", cells, &file["texts"], &["change"]);
+        let count = row["count"].as_u64().unwrap().max(1);
+        *sums.entry(row["change"].as_str().unwrap().to_owned()).or_default() += count;
+    }
+    sums
+}
+
+#[test]
+fn rows_are_as_many_as_the_sums_say_and_these_are_those_of_the_json() {
+    let mut rooms = Rooms::default();
+    let pairs = [(LSE, INLINE), (INLINE, LSE), (INLINE, INLINE)];
+    let all = pairs.map(|(old, new)| compared("lib.so", old, new, &mut rooms));
+    let mut document = Vec::new();
+    json(&mut document, &all, &summary(), false).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let page = written(&all, &summary(), &rooms);
+    let records = files(&page);
+    assert_eq!(records.len(), 3);
+    for (record, expected) in records.iter().zip(document["files"].as_array().unwrap()) {
+        let groups = |part: &str| {
+            let groups = expected[part].as_array().unwrap().iter();
+            groups.map(|group| group["count"].as_u64().unwrap()).sum::<u64>()
+        };
+        let sums = fates(&page, record);
+        let sum = |fate: &str| sums.get(fate).copied().unwrap_or(0);
+        assert_eq!(
+            (sum("appeared"), sum("gone"), sum("moved")),
+            (groups("came"), groups("went"), groups("moved"))
+        );
+        assert_eq!(sum("remained"), expected["same"].as_u64().unwrap());
+        for (part, fate) in [("came", "appeared"), ("went", "gone"), ("moved", "moved"), ("same", "remained")]
+        {
+            assert_eq!(record[part], sum(fate), "{part}");
+        }
+        for part in ["functions_came", "functions_went"] {
+            assert_eq!(record[part], expected[part]);
+        }
+    }
+    assert_eq!((&records[0]["worse"], &records[2]["worse"]), (&true.into(), &false.into()));
+    assert!(records[2].get("functions").is_none(), "the same build has nothing on the map");
+    assert!(records[2]["unchanged"][0].as_u64().unwrap() > 0);
+    // The document does not know of the page.
+    assert!(document["files"][0].get("drawn").is_none());
+}
+
+#[test]
+fn a_function_has_what_became_of_it_with_the_worst_first() {
+    let all = [compared("lib.so", LSE, INLINE, &mut Rooms::default())];
+    let page = written(&all, &summary(), &Rooms::default());
+    let file = files(&page).remove(0);
+    let texts = &file["texts"];
+    let rows: Vec<_> = file["functions"].as_array().unwrap().iter().collect();
+    let named = |cells: &&&Value| row(&page, "function", cells, texts, &["name"])["name"] == "cas_1_acquire";
+    let new = row(&page, "function", rows.iter().find(named).unwrap(), texts, &["name"]);
+    let texts_of = |what: &Value| -> Vec<Value> {
+        what.as_array().unwrap().iter().map(|at| texts[at.as_u64().unwrap() as usize].clone()).collect()
+    };
+    assert_eq!(texts_of(&new["what"]), ["gained", "appeared"]);
+    let gained = all[0].diff.came.iter().filter(|it| it.function.as_deref() == Some("cas_1_acquire"));
+    assert_eq!(new["gained"], gained.map(|it| it.count).sum::<u64>());
+    assert_eq!((&new["old"], new["new"][2].as_u64() > Some(0)), (&0.into(), true));
+    let is_gone = |cells: &&Value| {
+        texts_of(&row(&page, "function", cells, texts, &[])["what"]).contains(&"gone".into())
+    };
+    assert_eq!(rows.iter().copied().filter(is_gone).count() as u64, all[0].diff.functions_went);
+}
+
+#[test]
+fn code_of_what_is_gone_is_that_of_the_old_build() {
+    let all = [compared("lib.so", INLINE, LSE, &mut Rooms::default())];
+    let page = written(&all, &summary(), &Rooms::default());
+    let old = json_in(&page, "data-build=\"old\"").remove(0);
+    let texts: Vec<String> = old.as_array().unwrap().iter().map(|it| it["texts"].to_string()).collect();
+    assert!(!all[0].diff.went.is_empty() && texts.iter().all(|texts| texts.contains("xr")), "{texts:?}");
+    // Of two equal builds, no code of the old one is needed.
+    let same = [compared("lib.so", INLINE, INLINE, &mut Rooms::default())];
+    let page = written(&same, &summary(), &Rooms::default());
+    assert!(scripts(&page, "data-build=\"old\"").is_empty());
+    assert_eq!(json_in(&page, "class=\"code\"").len(), 1);
+}
+
+#[test]
+fn what_has_no_room_is_counted() {
+    let mut rooms = Rooms::default();
+    assert_eq!(rooms.findings.take(25_000), 25_000);
+    for _ in 0..3 {
+        rooms.findings.take(25_000);
+    }
+    let all = [compared("lib.so", LSE, INLINE, &mut rooms)];
+    let page = written(&all, &summary(), &rooms);
+    assert!(files(&page)[0].get("findings").is_none());
+    let left_out = json_in(&page, "id=\"run\"").remove(0)["room"]["findings"]["left_out"].clone();
+    let came: usize = all[0].diff.came.len() + all[0].diff.went.len();
+    assert!(left_out.as_u64().unwrap() >= came as u64 && came > 0, "{left_out}");
+    // Sums do not depend on the room.
+    let sum: u64 = all[0].diff.came.iter().map(|group| group.count).sum();
+    assert_eq!(files(&page)[0]["came"], sum);
+}
+
+#[test]
+fn hostile_paths_stay_within_their_data() {
+    let hostile = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\u{202e}\u{2028}\u{0}";
+    let with = |text: &str| {
+        let all = [compared(text, LSE, INLINE, &mut Rooms::default())];
+        let skip = NotCompared { path: text.to_owned(), reason: text.to_owned(), is_fault: true };
+        let summary = DiffSummary {
+            old: text.to_owned(),
+            new: text.to_owned(),
+            only_old: vec![text.to_owned()],
+            skipped: vec![skip],
+            ..summary()
+        };
+        written(&all, &summary, &Rooms::default())
+    };
+    let (honest, page) = (with("lib.so"), with(hostile));
+    for tag in ["<script", "</script", "<!--", "<img", "onerror=alert(1)>"] {
+        assert_eq!(page.matches(tag).count(), honest.matches(tag).count(), "{tag}");
+    }
+    assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{0}']));
+}

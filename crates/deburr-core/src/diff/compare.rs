@@ -1,0 +1,568 @@
+//! Two builds of one file: what each is like, and what differs.
+//!
+//! In: the bytes of a file ([`inspect`]), then two of the values that this makes ([`compare`]). Out: [`FileDiff`]:
+//! levels that changed, findings that came, went or moved, and how functions came out differently. Functions are
+//! matched by name; addresses do not matter. Code without names is compared as one, by its findings alone.
+
+use crate::address::CodeOffset;
+use crate::check::examine;
+use crate::finding::{Severity, Value};
+use crate::function::Program;
+use crate::function::atomics;
+use crate::function::codegen::{AtomicUses, Callee, function_facts};
+use crate::image::{self, Error, Image};
+use crate::insn::vector::VectorWidth;
+use crate::listing::{Listing, code_of_findings};
+use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};
+use crate::request::Request;
+use deburr_cpu::{Arch, Feature, FeatureSet};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// A function's length is reported where it changed by this factor and so many bytes.
+const SIZE_FACTOR: u64 = 2;
+const SIZE_BYTES: u64 = 128;
+/// The number of calls is reported where it changed by this factor and so many calls; or from or to none.
+const CALL_FACTOR: u64 = 2;
+const CALLS: u64 = 4;
+
+/// A file, as [`compare`] needs it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// What `check` reports.
+    pub report: Report,
+    pub(super) arch: Arch,
+    /// Functions with a name, by address.
+    pub(super) functions: Vec<Named>,
+    /// Calls by the callee's plain name.
+    calls: BTreeMap<String, u64>,
+}
+
+/// A named function's facts.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    /// Demangled, without what compilers append to the names of clones and parts.
+    pub(super) name: String,
+    pub(super) svma: Hex,
+    pub(super) section: Option<Arc<str>>,
+    pub(super) size: u64,
+    pub(super) computes: VectorWidth,
+    pub(super) moves: VectorWidth,
+    pub(super) atomics: AtomicUses,
+    /// Above the first level.
+    pub(super) features: FeatureSet,
+}
+
+/// Inspects a file: its report, and how each of its functions was made.
+///
+/// # Errors
+/// [`Error`], as of [`crate::check()`].
+pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
+    examine(bytes, request, atomics::WANTS, |image, program, report, _| inspection(image, program, report))
+}
+
+/// The same, with the code that its findings are about, no more than `bound` instructions, and how many functions that left out.
+///
+/// # Errors
+/// [`Error`], as of [`crate::check()`].
+pub fn inspect_with_code(
+    bytes: &[u8],
+    request: &Request<'_>,
+    bound: usize,
+) -> Result<(Inspection, Vec<Listing>, u64), Error> {
+    examine(bytes, request, atomics::WANTS, |image, program, report, _| {
+        let (code, left_out) = code_of_findings(image, program, &report, request, bound);
+        (inspection(image, program, report), code, left_out)
+    })
+}
+
+fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspection {
+    let facts = function_facts(image, program, &atomics::atomics(image, program));
+    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let names: BTreeMap<CodeOffset, String> = facts
+        .iter()
+        .filter_map(|facts| Some((facts.function.start, plain_name(program.name(&facts.function, image)?))))
+        .collect();
+    let mut calls: BTreeMap<String, u64> = BTreeMap::new();
+    for (callee, count) in facts.iter().flat_map(|facts| &facts.calls) {
+        let name = match callee {
+            Callee::Here(start) => names.get(start).cloned(),
+            Callee::Elsewhere(name) => Some(plain_name(name)),
+        };
+        if let Some(name) = name {
+            *calls.entry(name).or_default() += count;
+        }
+    }
+    let functions = facts.iter().filter_map(|facts| {
+        let name = program.name(&facts.function, image).filter(|name| !name.ends_with("@plt"))?;
+        let (section, svma) = place_of(image, image.svma(facts.function.start));
+        Some(Named {
+            name: plain_name(name),
+            svma,
+            section,
+            size: facts.size,
+            computes: facts.computes,
+            moves: facts.moves,
+            atomics: facts.atomics,
+            features: facts.features.minus(permitted),
+        })
+    });
+    Inspection { arch: image.arch, functions: functions.collect(), calls, report }
+}
+
+/// A name demangled, without what compilers append: `.part.0`, `.constprop.1`, `.isra.0`, `.cold`, `.llvm.123`, and
+/// `@plt`.
+pub fn plain_name(name: &str) -> String {
+    const SUFFIXES: [&str; 8] =
+        [".part.", ".constprop.", ".isra.", ".cold", ".llvm.", ".lto_priv.", ".localalias", ".clone."];
+    let mangled = name.strip_suffix("@plt").unwrap_or(name);
+    // From the second byte: a name may be a suffix itself.
+    let cut = SUFFIXES.iter().filter_map(|suffix| mangled.get(1..)?.find(suffix)).min();
+    let whole = cut.and_then(|at| mangled.get(..at + 1)).unwrap_or(mangled);
+    let demangled = image::demangle(whole);
+    match demangled.find(" [clone ") {
+        Some(at) => demangled.get(..at).unwrap_or(&demangled).to_owned(),
+        None => demangled,
+    }
+}
+
+/// What differs between two builds of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct FileDiff {
+    /// `x86_64` or `aarch64`.
+    pub arch: Cow<'static, str>,
+    /// Levels that changed.
+    pub levels: Vec<LevelChange>,
+    /// Findings that only the new file has, the severest first.
+    pub came: Vec<FindingGroup>,
+    /// Findings that only the old file has, the severest first.
+    pub went: Vec<FindingGroup>,
+    /// Findings that are in another function now, of which only one of the files has the one or the other.
+    pub moved: Vec<Moved>,
+    /// Findings that both have, wherever they are.
+    pub same: u64,
+    /// Functions that came out differently.
+    pub functions: Vec<FunctionDiff>,
+    /// Functions that are called from more or fewer places, or no longer there.
+    pub calls: Vec<CallDiff>,
+    /// Named functions that only the new file has.
+    pub functions_came: u64,
+    /// Named functions that only the old file has.
+    pub functions_went: u64,
+}
+
+/// A level that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LevelChange {
+    /// `needed`, `guarded` (with what is guarded by checks) or `present`.
+    pub what: &'static str,
+    /// In the old file; empty where it has none.
+    pub old: String,
+    /// In the new file.
+    pub new: String,
+    /// Whether it is higher now.
+    pub raised: bool,
+}
+
+/// Like findings of one function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FindingGroup {
+    /// The rule's id.
+    pub rule: Cow<'static, str>,
+    /// How much they matter.
+    pub severity: Severity,
+    /// The function; `None`: code without a name.
+    pub function: Option<String>,
+    /// One sentence about the first.
+    pub message: Arc<str>,
+    /// Where the first is.
+    pub svma: Hex,
+    /// Its section, in relocatable objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Arc<str>>,
+    /// Its source line.
+    pub source: Option<Box<SourceLocation>>,
+    /// How many.
+    pub count: u64,
+}
+
+/// Findings that are in another function now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Moved {
+    /// The rule's id.
+    pub rule: Cow<'static, str>,
+    /// The function in the old file.
+    pub from: String,
+    /// The function in the new file.
+    pub to: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// A function that came out differently.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FunctionDiff {
+    /// Its name.
+    pub function: String,
+    /// Where it is in the old file.
+    pub old_svma: Hex,
+    /// Where it is in the new file.
+    pub new_svma: Hex,
+    /// What changed.
+    pub changes: Vec<Change>,
+}
+
+/// What changed in a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// `vector-width`, `vector-moves`, `atomics`, `features` or `size`.
+    pub what: &'static str,
+    /// In the old file.
+    pub old: String,
+    /// In the new file.
+    pub new: String,
+}
+
+/// A function with another number of direct calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CallDiff {
+    /// Its name.
+    pub function: String,
+    /// Direct calls of it in the old file, tail calls among them.
+    pub old_calls: u64,
+    /// Direct calls in the new file.
+    pub new_calls: u64,
+    /// Whether the old file has the function.
+    pub is_old: bool,
+    /// Whether the new file has it.
+    pub is_new: bool,
+}
+
+impl FileDiff {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        let counts = [self.levels.len(), self.came.len(), self.went.len(), self.moved.len()];
+        counts.iter().sum::<usize>() + self.functions.len() + self.calls.len() == 0
+    }
+
+    /// Whether the new file is worse: it needs a higher level, or has findings of that severity or above that the old
+    /// one has not.
+    pub fn is_worse(&self, from: Option<Severity>) -> bool {
+        let is_level_worse = self.levels.iter().any(|level| level.what == "needed" && level.raised);
+        is_level_worse || from.is_some_and(|from| self.came.iter().any(|group| group.severity >= from))
+    }
+}
+
+/// Compares two builds of a file for one architecture; with nothing, all is new.
+///
+/// ```
+/// use deburr_core::{Request, compare, inspect};
+/// use deburr_core::finding::Severity;
+///
+/// let with_lse = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/miss-lse.o"));
+/// let inline = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/llsc_loop/hit-cas.o"));
+/// let old = inspect(with_lse, &Request::default())?;
+/// let new = inspect(inline, &Request::default())?;
+///
+/// let diff = compare(Some(&old), &new);
+/// assert_eq!(diff.came[0].rule, "llsc-loop");
+/// assert!(diff.is_worse(Some(Severity::Warning)));
+/// # Ok::<(), deburr_core::Error>(())
+/// ```
+pub fn compare(old: Option<&Inspection>, new: &Inspection) -> FileDiff {
+    let mut diff = FileDiff { arch: new.report.arch.clone(), ..FileDiff::default() };
+    compare_findings(old, new, &mut diff);
+    if let Some(old) = old {
+        diff.levels = levels(old, new);
+        compare_functions(old, new, &mut diff);
+        compare_calls(old, new, &mut diff);
+    }
+    diff
+}
+
+/// What a level is as text, and how high.
+fn level(level: &str, beyond: &[String]) -> String {
+    [level]
+        .into_iter()
+        .chain(beyond.iter().map(String::as_str))
+        .filter(|it| !it.is_empty())
+        .collect::<Vec<_>>()
+        .join(" + ")
+}
+
+fn levels(old: &Inspection, new: &Inspection) -> Vec<LevelChange> {
+    let rank = |name: &str| deburr_cpu::levels(new.arch).iter().position(|level| level.name == name);
+    let change = |what, (old, old_beyond): (&str, &[String]), (new, new_beyond): (&str, &[String])| {
+        let is_beyond = new_beyond.iter().any(|feature| !old_beyond.contains(feature));
+        LevelChange {
+            what,
+            old: level(old, old_beyond),
+            new: level(new, new_beyond),
+            raised: rank(new) > rank(old) || rank(new) == rank(old) && is_beyond,
+        }
+    };
+    let (a, b) = (&old.report, &new.report);
+    let guarded = |report: &Report| report.level_guarded.clone().unwrap_or_default();
+    let changes = [
+        change("needed", (&a.level, &a.needed_beyond), (&b.level, &b.needed_beyond)),
+        change("guarded", (&guarded(a), &a.guarded_beyond), (&guarded(b), &b.guarded_beyond)),
+        change("present", (&a.level_present, &a.level_beyond), (&b.level_present, &b.level_beyond)),
+    ];
+    changes.into_iter().filter(|change| change.old != change.new).collect()
+}
+
+/// What makes two findings like: rule, severity, and the evidence without addresses.
+type Kind = (Cow<'static, str>, Severity, String);
+/// The function's plain name; empty for code without a name.
+type Key = (String, Kind);
+
+fn kind_of(finding: &PlacedFinding) -> Kind {
+    let lasting = finding.evidence.facts().filter(|(_, value)| match value {
+        Value::Text(text) => !text.starts_with("0x"),
+        Value::List(words) => !words.iter().any(|word| word.starts_with("0x")),
+        Value::Number(_) | Value::Flag(_) => true,
+    });
+    let facts: Vec<String> = lasting.map(|(name, value)| format!("{name}={value:?}")).collect();
+    (finding.rule.clone(), finding.severity, facts.join(" "))
+}
+
+fn by_key(inspection: &Inspection) -> BTreeMap<Key, Vec<&PlacedFinding>> {
+    let mut found: BTreeMap<Key, Vec<&PlacedFinding>> = BTreeMap::new();
+    for finding in &inspection.report.findings {
+        let function = finding.function.as_deref().map(plain_name).unwrap_or_default();
+        found.entry((function, kind_of(finding))).or_default().push(finding);
+    }
+    found
+}
+
+fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileDiff) {
+    let before = old.map(by_key).unwrap_or_default();
+    let after = by_key(new);
+    let (mut came, mut went): (BTreeMap<&Key, u64>, BTreeMap<&Key, u64>) = Default::default();
+    for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+        let count = |map: &BTreeMap<Key, Vec<_>>| map.get(key).map_or(0, |found| found.len() as u64);
+        let (a, b) = (count(&before), count(&after));
+        diff.same += a.min(b);
+        if b > a {
+            came.insert(key, b - a);
+        }
+        if a > b {
+            went.insert(key, a - b);
+        }
+    }
+    if let Some(old) = old {
+        move_between(&mut went, &mut came, &names(old), &names(new), &mut diff.moved);
+    }
+    diff.came = grouped(&came, &after);
+    diff.went = grouped(&went, &before);
+}
+
+/// The findings that both builds have, as groups of the new one: together as many as [`FileDiff::same`].
+pub fn remaining(old: &Inspection, new: &Inspection) -> Vec<FindingGroup> {
+    let (before, after) = (by_key(old), by_key(new));
+    let both = after.iter().filter_map(|(key, found)| {
+        let count = before.get(key).map_or(0, Vec::len).min(found.len()) as u64;
+        (count > 0).then_some((key, count))
+    });
+    grouped(&both.collect(), &after)
+}
+
+/// Where findings that moved are in the new build, each with the function that they moved from.
+pub fn moved_to(new: &Inspection, moved: &[Moved]) -> Vec<(FindingGroup, String)> {
+    let after = by_key(new);
+    let mut places: BTreeMap<(&str, &str), &Key> = BTreeMap::new();
+    for key in after.keys() {
+        places.entry((&*key.1.0, &*key.0)).or_insert(key);
+    }
+    let group = |moved: &Moved| {
+        let key = *places.get(&(&*moved.rule, &*moved.to))?;
+        let counts = BTreeMap::from([(key, moved.count)]);
+        Some((grouped(&counts, &after).pop()?, moved.from.clone()))
+    };
+    moved.iter().filter_map(group).collect()
+}
+
+fn names(inspection: &Inspection) -> BTreeSet<&str> {
+    inspection.functions.iter().map(|function| function.name.as_str()).collect()
+}
+
+/// Pairs findings that went with like ones that came, where one of the two functions is in one file only: it was
+/// inlined, split or renamed.
+fn move_between<'k>(
+    went: &mut BTreeMap<&'k Key, u64>,
+    came: &mut BTreeMap<&'k Key, u64>,
+    old_names: &BTreeSet<&str>,
+    new_names: &BTreeSet<&str>,
+    moved: &mut Vec<Moved>,
+) {
+    // By kind: to all functions, and to those that are new.
+    let mut to_all: BTreeMap<&Kind, VecDeque<&'k Key>> = BTreeMap::new();
+    let mut to_new = to_all.clone();
+    for key in came.keys().filter(|(to, _)| !to.is_empty()) {
+        to_all.entry(&key.1).or_default().push_back(key);
+        if !old_names.contains(key.0.as_str()) {
+            to_new.entry(&key.1).or_default().push_back(key);
+        }
+    }
+    for ((from, kind), left) in went.iter_mut().filter(|((from, _), _)| !from.is_empty()) {
+        let is_there = new_names.contains(from.as_str());
+        let to = if is_there { &mut to_new } else { &mut to_all };
+        let Some(queue) = to.get_mut(kind) else { continue };
+        while *left > 0
+            && let Some(key) = queue.front()
+        {
+            let more = came.get_mut(key).filter(|more| **more > 0);
+            let Some(more) = more else {
+                queue.pop_front();
+                continue;
+            };
+            let count = (*left).min(*more);
+            (*left, *more) = (*left - count, *more - count);
+            moved.push(Moved { rule: kind.0.clone(), from: from.clone(), to: key.0.clone(), count });
+        }
+    }
+    went.retain(|_, left| *left > 0);
+    came.retain(|_, more| *more > 0);
+}
+
+fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFinding>>) -> Vec<FindingGroup> {
+    let group = |(key, count): (&&Key, &u64)| {
+        let first = found.get(*key)?.first()?;
+        Some(FindingGroup {
+            rule: first.rule.clone(),
+            severity: first.severity,
+            function: (!key.0.is_empty()).then(|| key.0.clone()),
+            message: first.message.clone(),
+            svma: first.svma,
+            section: first.section.clone(),
+            source: first.source.clone(),
+            count: *count,
+        })
+    };
+    let mut groups: Vec<FindingGroup> = counts.iter().filter_map(group).collect();
+    groups.sort_by(|a, b| {
+        let by_severity = b.severity.cmp(&a.severity);
+        by_severity.then_with(|| a.rule.cmp(&b.rule)).then_with(|| b.count.cmp(&a.count))
+    });
+    groups
+}
+
+/// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones),
+/// they are compared as one.
+pub(super) fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<Named>> {
+    let mut found: BTreeMap<&str, Vec<Named>> = BTreeMap::new();
+    for function in &inspection.functions {
+        found.entry(&function.name).or_default().push(function.clone());
+    }
+    found
+}
+
+pub(super) fn as_one(functions: &[Named]) -> Vec<Named> {
+    let sum = functions.iter().cloned().reduce(|a, b| Named {
+        size: a.size + b.size,
+        computes: a.computes.max(b.computes),
+        moves: a.moves.max(b.moves),
+        atomics: a.atomics.plus(b.atomics),
+        features: a.features.union(b.features),
+        ..a
+    });
+    sum.into_iter().collect()
+}
+
+fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
+    let (before, after) = (by_name(old), by_name(new));
+    diff.functions_went = before.keys().filter(|name| !after.contains_key(*name)).count() as u64;
+    diff.functions_came = after.keys().filter(|name| !before.contains_key(*name)).count() as u64;
+    for (name, old) in &before {
+        let Some(new) = after.get(name) else { continue };
+        let (old, new) = match old.len() == new.len() {
+            true => (old.clone(), new.clone()),
+            false => (as_one(old), as_one(new)),
+        };
+        diff.functions.extend(old.iter().zip(&new).filter_map(|(old, new)| function_diff(old, new)));
+    }
+}
+
+fn function_diff(old: &Named, new: &Named) -> Option<FunctionDiff> {
+    let mut changes = Vec::new();
+    let mut change = |what, old: String, new: String| changes.push(Change { what, old, new });
+    if old.computes != new.computes {
+        change("vector-width", old.computes.name().to_owned(), new.computes.name().to_owned());
+    } else if old.moves != new.moves && old.moves.max(new.moves) > VectorWidth::Bits128 {
+        change("vector-moves", old.moves.name().to_owned(), new.moves.name().to_owned());
+    }
+    if old.atomics.kinds() != new.atomics.kinds() {
+        change("atomics", old.atomics.kinds(), new.atomics.kinds());
+    }
+    let list = |features: FeatureSet| {
+        let names: Vec<&str> = features.iter().map(Feature::name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+    };
+    if old.features != new.features {
+        change("features", list(old.features), list(new.features));
+    }
+    let (small, large) = (old.size.min(new.size), old.size.max(new.size));
+    if large >= small.saturating_mul(SIZE_FACTOR) && large - small >= SIZE_BYTES {
+        change("size", old.size.to_string(), new.size.to_string());
+    }
+    (!changes.is_empty()).then(|| FunctionDiff {
+        function: old.name.clone(),
+        old_svma: old.svma,
+        new_svma: new.svma,
+        changes,
+    })
+}
+
+fn compare_calls(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
+    let (before, after) = (names(old), names(new));
+    // Whether helpers of atomics are called is reported for the functions that call them.
+    for name in before.union(&after).filter(|name| !name.starts_with("__aarch64_")) {
+        let count = |inspection: &Inspection| inspection.calls.get(*name).copied().unwrap_or(0);
+        let (old_calls, new_calls) = (count(old), count(new));
+        let (few, many) = (old_calls.min(new_calls), old_calls.max(new_calls));
+        let is_old = before.contains(name);
+        let is_new = after.contains(name);
+        // A function that only one file has is reported where the other still, or already, had callers of it to inline
+        // it in.
+        let is_reported = match few {
+            0 => many > 0 && is_old && (is_new || old_calls > 0),
+            few => many >= few.saturating_mul(CALL_FACTOR) && many - few >= CALLS,
+        };
+        if is_reported {
+            diff.calls.push(CallDiff { function: (*name).to_owned(), old_calls, new_calls, is_old, is_new });
+        }
+    }
+    diff.calls.sort_by_key(|call| std::cmp::Reverse(call.old_calls.abs_diff(call.new_calls)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn names_of_clones_and_parts_are_those_of_their_functions() {
+        for (name, plain) in [
+            ("sum", "sum"),
+            ("sum.part.0", "sum"),
+            ("sum.constprop.0.isra.0", "sum"),
+            ("sum.cold", "sum"),
+            ("sum.llvm.1234567", "sum"),
+            ("sum@plt", "sum"),
+            ("_ZN2ns3sumEi.constprop.0", "ns::sum(int)"),
+            ("_ZN4core3fmt5write17h0123456789abcdefE.llvm.77", "core::fmt::write"),
+            ("main.main.func1", "main.main.func1"),
+            (".cold", ".cold"),
+        ] {
+            assert_eq!(plain_name(name), plain);
+        }
+    }
+}

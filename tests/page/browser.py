@@ -1,0 +1,100 @@
+"""What looks at pages of `deburr check` and `deburr diff` share: a browser that notes what goes wrong, and uses of a page without a
+pointer that both must allow.
+"""
+
+import re
+
+from axe_playwright_python.sync_playwright import Axe
+
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 400, "height": 800}},
+}
+
+
+def place(item):
+    return f"{item['section']}+{item['svma']}" if item.get("section") else item["svma"]
+
+
+def shown(text):
+    """As the page spells out what would steer its layout."""
+    def hidden(character):
+        return f"⟨U+{ord(character):04X}⟩"
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", lambda found: hidden(found[0]), text)
+
+
+class Browser:
+    """One look at the page, with all that its console said."""
+
+    def __init__(self, chromium, look, page):
+        self.page = page
+        self.context = chromium.new_context(**LOOKS[look])
+        self.tab = self.context.new_page()
+        self.said = []
+        self.tab.on("console", lambda message: self.said.append(message.text))
+        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.tab.on("dialog", lambda dialog: (self.said.append("a dialog opened"), dialog.dismiss()))
+        self.tab.on("request", lambda request: request.url.startswith("file://") or self.said.append(f"fetched {request.url}"))
+
+    def open(self, state=""):
+        self.tab.goto("about:blank")
+        self.tab.goto(self.page.as_uri() + state)
+        self.tab.wait_for_selector("html[data-ready]", state="attached")
+
+    def check(self, what):
+        """Nothing on the console, nothing that axe objects to, nothing wider than the window, no name that became markup."""
+        assert not self.said, f"{what}: {self.said}"
+        faults = [(fault["id"], [node["html"][:200] for node in fault["nodes"]]) for fault in Axe().run(self.tab).response["violations"]]
+        assert not faults, f"{what}: {faults}"
+        overflow = self.tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, f"{what}: {overflow} pixels wider than its window"
+        assert self.tab.evaluate("window.injected") is None, what
+        strange = self.tab.evaluate("document.querySelectorAll('body img, body iframe, body object, body style, body link, marquee').length")
+        assert strange == 0, f"{what}: markup of others"
+
+    def number(self, selector):
+        return float(self.tab.locator(selector).first.get_attribute("value"))
+
+
+def keyboard(browser):
+    """Without a pointer: to the table, down its rows, into a finding, on to the next, and back."""
+    tab = browser.tab
+    browser.open()
+    tab.locator("#finding-table .frame").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("End")
+    rows = int(tab.locator("#finding-table table").get_attribute("aria-rowcount")) - 1
+    assert int(tab.evaluate("document.activeElement.closest('tr').dataset.index")) == rows - 1
+    tab.keyboard.press("Home")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#detail[open]")
+    assert tab.evaluate("document.activeElement.id") == "detail-title"
+    first = tab.url
+    if rows > 1:
+        tab.keyboard.press("j")
+        tab.wait_for_function("before => location.href !== before", arg=first)
+        tab.keyboard.press("k")
+        tab.wait_for_function("before => location.href === before", arg=first)
+    tab.keyboard.press("Escape")
+    tab.wait_for_selector("#detail:not([open])", state="attached")
+    assert tab.evaluate("Boolean(document.activeElement.closest('#finding-table'))"), "where the reader was"
+    tab.keyboard.press("/")
+    assert tab.evaluate("document.activeElement.id") == "search"
+
+
+def treemap(browser):
+    """The map has a rectangle for each function that is large enough, one stop for Tab, and opens what is entered."""
+    tab = browser.tab
+    browser.open()
+    tiles = tab.locator("#treemap a.tile")
+    assert tiles.count() > 0
+    assert tab.locator("#treemap a[tabindex='0']").count() == 1
+    label = tiles.first.get_attribute("aria-label")
+    tiles.first.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#detail[open]")
+    assert tab.locator("#detail-title .name").inner_text() in label
+    tab.keyboard.press("Escape")
+    tab.locator("#map-filters input").fill("no such function anywhere")
+    tab.wait_for_function("document.querySelector('#map-note').innerText.includes('0 functions are found')")
