@@ -630,11 +630,9 @@ impl Run<'_, '_, '_> {
         if file.image.arch == Arch::X86_64 {
             state.forget_vectors();
         }
-        for &reg in abi::clobbered(file.image.arch, file.image.build.is_go) {
-            if writes.is_none_or(|writes| writes.contains(reg)) {
-                state.leave(reg);
-            }
-        }
+        let clobbered = abi::clobbered(file.image.arch, file.image.build.is_go);
+        let clobbered = clobbered.iter().copied().fold(RegSet::EMPTY, RegSet::with);
+        state.leave(writes.map_or(clobbered, |writes| writes.intersection(clobbered)));
         state.flags = Flags::Unknown;
     }
 }
