@@ -123,9 +123,17 @@ impl Transfer<'_, '_, '_> {
     fn load_word(&self, at: u64, width: u8, state: &State) -> Value {
         let known = state.word(at, width).cloned();
         known.unwrap_or_else(|| {
-            self.effects.words.borrow_mut().insert((at, width));
-            self.memory.load(self.file.linkage, at, width)
+            let loaded = self.memory.load(self.file.linkage, at, width);
+            self.effects.inputs.borrow_mut().words.insert((at, width), loaded.clone());
+            loaded
         })
+    }
+
+    /// Whether some word in a range says what the CPU has.
+    pub(crate) fn informs_in(&self, range: Extent) -> bool {
+        let informs = self.memory.informs_in(range);
+        self.effects.inputs.borrow_mut().ranges.insert(range, informs);
+        informs
     }
 
     /// From a table: what is at each address that the index can make, with what is known then.
@@ -152,7 +160,7 @@ impl Transfer<'_, '_, '_> {
             let named = self.file.linkage.object_at(at).map(|object| object.extent);
             named.unwrap_or(Extent::sized(at, NEAR))
         };
-        starts.into_iter().flatten().any(|at| self.memory.informs_in(object(Svma(at))))
+        starts.into_iter().flatten().any(|at| self.informs_in(object(Svma(at))))
     }
 
     fn store(&mut self, memory: &Operand, value: Value, insn: &Insn, state: &mut State) {
