@@ -12,6 +12,7 @@ use crate::function::reach::verdict::settled::{Entry, Known, Knowns, NONE, Numbe
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 /// What is made of an exported function's callers in other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +90,7 @@ pub(super) fn settle(checks: &Checks, permitted: FeatureSet, stated: &Stated) ->
     }
     let numbered = net.nodes.iter().zip(&net.callers);
     let roots = numbered.filter(|(_, callers)| **callers == Callers::Any).map(|(node, _)| *node).collect();
-    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots }
+    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots, hits: OnceLock::new() }
 }
 
 /// The number of the loader, as the source of an edge.
