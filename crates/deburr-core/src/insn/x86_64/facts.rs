@@ -39,21 +39,25 @@ pub fn decode(code: &[u8], svma: Svma) -> Option<Insn> {
 pub fn step(code: &[u8], svma: Svma) -> Option<Step> {
     let mut insn = Instruction::default();
     Decoder::with_ip(BITNESS, code, svma.0, OPTIONS).decode_out(&mut insn);
-    let is_hint = class_of(&insn) == Class::Hint;
-    (!insn.is_invalid()).then(|| Step { length: insn.len() as u8, flow: flow(&insn), is_hint })
+    let class = class_of(&insn);
+    (!insn.is_invalid()).then(|| Step {
+        length: insn.len() as u8,
+        flow: flow(&insn, class),
+        is_hint: class == Class::Hint,
+    })
 }
 
 /// All facts of a valid instruction.
 fn facts_of(insn: &Instruction, info: &InstructionInfo, svma: Svma) -> Insn {
     let class = class_of(insn);
-    let (reads, writes) = registers(insn, info);
+    let (reads, writes) = registers(insn, info, class);
     let operation = operation(insn, class);
     let mut facts = Insn {
         svma,
         length: insn.len() as u8,
         class,
         operation,
-        flow: flow(insn),
+        flow: flow(insn, class),
         dst: destination(insn, info),
         src: sources(insn, info),
         imm: immediate(insn),
@@ -134,7 +138,7 @@ const STATUS: u32 =
     RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::CF | RflagsBits::PF;
 
 /// The registers read, among them those of which something may stay, and those written.
-fn registers(insn: &Instruction, info: &InstructionInfo) -> (RegSet, RegSet) {
+fn registers(insn: &Instruction, info: &InstructionInfo, class: Class) -> (RegSet, RegSet) {
     let (mut read, mut written) = (RegSet::EMPTY, RegSet::EMPTY);
     for used in info.used_registers() {
         let Some(reg) = reg(used.register()) else { continue };
@@ -159,7 +163,7 @@ fn registers(insn: &Instruction, info: &InstructionInfo) -> (RegSet, RegSet) {
     if modified != 0 {
         written = written.with(Reg::FLAGS);
     }
-    let service = service(insn);
+    let service = service(insn, class);
     (read.union(service), written.union(service))
 }
 
@@ -178,9 +182,9 @@ fn may_do_nothing(insn: &Instruction) -> bool {
 /// in rax, and arguments in rdi, rsi, rdx, r10, r8 and r9. By `int 0x80` it has arguments in rbx, rcx, rdx, rsi, rdi
 /// and rbp. It loses rcx and r11. The BSDs have a second result in rdx and an error in the carry flag. None of it is
 /// surely overwritten.
-fn service(insn: &Instruction) -> RegSet {
+fn service(insn: &Instruction, class: Class) -> RegSet {
     use Mnemonic as M;
-    let is_service = class_of(insn) == Class::SystemCall
+    let is_service = class == Class::SystemCall
         || matches!(
             insn.mnemonic(),
             M::Vmcall
@@ -202,7 +206,7 @@ fn service(insn: &Instruction) -> RegSet {
     all.without(Reg::general(4)).with(Reg::FLAGS)
 }
 
-fn flow(insn: &Instruction) -> Flow {
+fn flow(insn: &Instruction, class: Class) -> Flow {
     let target = match insn.op0_kind() {
         OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => {
             Some(Svma(insn.near_branch_target()))
@@ -218,7 +222,7 @@ fn flow(insn: &Instruction) -> Flow {
         (FlowControl::IndirectBranch, _) => Flow::IndirectJump,
         (FlowControl::IndirectCall, _) => Flow::IndirectCall,
         (FlowControl::Return, _) => Flow::Return,
-        _ if class_of(insn) == Class::Trap => Flow::Stop,
+        _ if class == Class::Trap => Flow::Stop,
         _ => Flow::Next,
     }
 }

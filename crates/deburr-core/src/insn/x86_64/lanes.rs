@@ -9,8 +9,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind};
 pub(super) fn lanes(insn: &Instruction) -> Option<Lanes> {
     use Mnemonic as M;
     let is_same = || insn.op0_kind() == OpKind::Register && insn.op0_register() == insn.op1_register();
-    Some(match insn.mnemonic() {
-        _ if has_other_vectors(insn) => return None,
+    let lanes = match insn.mnemonic() {
         M::Movaps | M::Movups | M::Movapd | M::Movupd | M::Movdqa | M::Movdqu => Lanes::Whole,
         M::Movd | M::Movq if insn.op0_kind() == OpKind::Register || insn.op1_kind() == OpKind::Register => {
             Lanes::Low
@@ -28,7 +27,8 @@ pub(super) fn lanes(insn: &Instruction) -> Option<Lanes> {
         M::Punpckhqdq | M::Unpckhpd => Lanes::InterleaveHigh64,
         M::Pinsrd | M::Pinsrq => Lanes::Insert,
         _ => return None,
-    })
+    };
+    (!has_other_vectors(insn)).then_some(lanes)
 }
 
 /// Whether a register of another size takes part.

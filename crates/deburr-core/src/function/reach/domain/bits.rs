@@ -171,6 +171,17 @@ impl Bits {
         self
     }
 
+    /// Whether it depends on an answer of the CPU, and nothing else is known.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.tainted && self.zeros == 0 && self.proofs.is_empty() && self.rest == BitProofs::default()
+    }
+
+    /// Whether anything that it says is presumed.
+    pub(crate) fn is_presumed(&self) -> bool {
+        let mut proofs = self.proofs.iter().chain([&self.rest]);
+        proofs.any(|proofs| proofs.set.presumed | proofs.clear.presumed != 0)
+    }
+
     /// The different sets of features that single bits prove when they are set.
     pub(crate) fn meanings(&self) -> BTreeSet<FeatureSet> {
         let sets = self.proofs.iter().map(|proofs| proofs.set).filter(|set| !set.is_impossible());

@@ -5,6 +5,7 @@
 //! different tests depends on both, as where a cached answer is tested, or else a fresh one.
 
 use crate::address::Svma;
+use std::sync::Arc;
 
 /// What a test came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +25,7 @@ type Literal = (Svma, Side);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Doubts {
     /// By path, the outcomes on it, sorted; none is empty.
-    paths: Vec<Vec<Literal>>,
+    paths: Arc<[Vec<Literal>]>,
 }
 
 impl Doubts {
@@ -40,16 +41,17 @@ impl Doubts {
 
     /// Control gets here only after one more outcome. In a loop the last outcome of a test counts.
     pub(crate) fn add(&mut self, at: Svma, side: Side) {
-        if self.paths.is_empty() {
-            self.paths.push(Vec::new());
+        let mut paths = self.paths.to_vec();
+        if paths.is_empty() {
+            paths.push(Vec::new());
         }
-        for path in &mut self.paths {
+        for path in &mut paths {
             path.retain(|&(other, before)| other != at || before == side);
             if let Err(place) = path.binary_search(&(at, side)) {
                 path.insert(place, (at, side));
             }
         }
-        self.paths = least(std::mem::take(&mut self.paths));
+        self.paths = least(paths).into();
     }
 
     /// What control depends on where it comes from either of two places.
@@ -60,14 +62,14 @@ impl Doubts {
         if self.is_empty() || other.is_empty() {
             return Doubts::default();
         }
-        let mut paths: Vec<Vec<Literal>> = self.paths.iter().chain(&other.paths).cloned().collect();
+        let mut paths: Vec<Vec<Literal>> = self.paths.iter().chain(&*other.paths).cloned().collect();
         let common: Vec<Literal> = paths.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or_default();
         // Where some places that a table leads to meet, all may.
         for path in &mut paths {
             path.retain(|literal| literal.1 != Side::Chosen || common.contains(literal));
         }
         let paths = canonical(paths).unwrap_or_else(|| vec![common]);
-        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths } }
+        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths: paths.into() } }
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
-use crate::insn::Reg;
+use crate::insn::{Reg, RegSet};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 
 /// What is known when a number comes out: `None` if the value does not allow it.
@@ -67,6 +67,24 @@ fn joins_commute_and_change_nothing_twice() {
             assert_eq!(joined.join(&a), joined, "{a:?} and {b:?}");
         }
     }
+}
+
+#[test]
+fn what_is_lost_stays_lost_bit_by_bit() {
+    let bits = Value::Tainted.join(&Value::Unknown);
+    assert_ne!(bits, Value::Tainted);
+    for lost in [Value::Tainted, bits.clone()] {
+        for (value, _) in samples() {
+            for value in [value.presumed(1), value.under(of(&[Feature::AES])), value] {
+                let merged = lost.merged(&value);
+                assert_eq!(lost.join(&value), merged, "{value:?}");
+                assert_eq!(value.join(&lost), merged, "{value:?}");
+            }
+        }
+    }
+    // What is presumed of one side goes on.
+    let presumed = Value::word([(1, of(&[Feature::AVX]))], 4).presumed(1);
+    assert_ne!(bits.join(&presumed), bits);
 }
 
 #[test]
@@ -140,6 +158,27 @@ fn comparisons_prove_what_every_number_that_passes_tells() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_callee_leaves_is_in_no_copy() {
+    let [kept, left, other] = [3, 4, 5].map(Reg::general);
+    let mut state = State::entry(Arch::Aarch64);
+    for reg in [kept, left, other] {
+        state.write(reg, Value::constant(7));
+    }
+    state.set_text(left);
+    state.set_same(kept, other);
+    let mut one_by_one = state.clone();
+    state.set_same(kept, left);
+    state.set_same(left, kept);
+    state.leave(RegSet::EMPTY.with(left));
+    assert_eq!(state.read(left), Value::Unknown);
+    assert!(state.is_left(left) && !state.is_left(kept) && !state.is_text(left));
+    assert_eq!(state.read(kept), Value::constant(7));
+    // The copies that the register had no part in stay.
+    one_by_one.leave(RegSet::EMPTY.with(left));
+    assert_eq!(state, one_by_one);
 }
 
 #[test]

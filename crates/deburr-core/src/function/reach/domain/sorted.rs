@@ -2,7 +2,7 @@
 //!
 //! A look-up is a binary search, a change moves what is after it, and two maps are gone through side by side.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// A map, sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,18 @@ impl<K: Ord + Copy, V> SortedMap<K, V> {
         }
     }
 
+    /// Removes some of those whose keys are in a range.
+    pub(crate) fn remove_in(&mut self, range: Range<K>, is_removed: impl Fn(K, &V) -> bool) {
+        let mut place = self.0.partition_point(|(key, _)| *key < range.start);
+        while let Some((key, value)) = self.0.get(place).filter(|(key, _)| range.contains(key)) {
+            if is_removed(*key, value) {
+                self.0.remove(place);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
     pub(crate) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
         self.0.retain(|(key, _)| is_kept(*key));
     }
@@ -72,15 +84,21 @@ impl<K: Ord + Copy, V> SortedMap<K, V> {
         &'m self,
         other: &'m SortedMap<K, V>,
     ) -> impl Iterator<Item = (K, Option<&'m V>, Option<&'m V>)> {
-        let (mut mine, mut others) = (self.0.iter().peekable(), other.0.iter().peekable());
-        std::iter::from_fn(move || {
-            let key = match (mine.peek(), others.peek()) {
-                (Some((a, _)), Some((b, _))) => *a.min(b),
-                (a, b) => a.or(b)?.0,
-            };
-            let mine = mine.next_if(|(a, _)| *a == key).map(|(_, value)| value);
-            let other = others.next_if(|(b, _)| *b == key).map(|(_, value)| value);
-            Some((key, mine, other))
+        let (mut mine, mut others) = (self.0.as_slice(), other.0.as_slice());
+        std::iter::from_fn(move || match (mine, others) {
+            ([(a, value), rest @ ..], [(b, other), other_rest @ ..]) if a == b => {
+                (mine, others) = (rest, other_rest);
+                Some((*a, Some(value), Some(other)))
+            }
+            ([(a, value), rest @ ..], _) if others.first().is_none_or(|(b, _)| a < b) => {
+                mine = rest;
+                Some((*a, Some(value), None))
+            }
+            (_, [(b, other), rest @ ..]) => {
+                others = rest;
+                Some((*b, None, Some(other)))
+            }
+            (_, []) => None,
         })
     }
 }
@@ -118,6 +136,10 @@ mod tests {
                 2 => {
                     list.retain(|key| key % 7 != value % 7);
                     tree.retain(|key, _| key % 7 != value % 7);
+                }
+                4 => {
+                    list.remove_in(key..30, |key, other| (key + other) % 3 == 0);
+                    tree.retain(|other, value| !(key..30).contains(other) || (other + *value) % 3 != 0);
                 }
                 3 => before = list.clone(),
                 _ => {

@@ -6,7 +6,7 @@ use crate::function::reach::domain::lanes::Halves;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::sorted::SortedMap;
 use crate::function::reach::domain::trap::Trap;
-use crate::function::reach::domain::value::{Outcome, Value};
+use crate::function::reach::domain::value::{Outcome, Value, mask_of, sign_extended};
 use crate::insn::{Condition, Insn, Operation, Reg, RegSet};
 use deburr_cpu::{Arch, FeatureSet};
 use std::sync::Arc;
@@ -199,10 +199,17 @@ impl State {
         self.stated.contains(reg)
     }
 
-    /// A callee leaves something in a register.
-    pub(crate) fn leave(&mut self, reg: Reg) {
-        self.write(reg, Value::Unknown);
-        self.leftovers = self.leftovers.with(reg);
+    /// A callee leaves something in some registers.
+    pub(crate) fn leave(&mut self, regs: RegSet) {
+        let is_lost = |place: Holder| matches!(place, Holder::Register(reg) if regs.contains(reg));
+        self.retain_copies(|&(reg, of)| !regs.contains(reg) && !is_lost(of));
+        self.subject = self.subject.filter(|subject| !is_lost(subject.holder));
+        self.texts = self.texts.minus(regs);
+        self.stated = self.stated.minus(regs);
+        self.leftovers = self.leftovers.union(regs);
+        for reg in regs.general() {
+            self.put(reg, Value::Unknown);
+        }
     }
 
     /// Whether a register holds what a callee left there.
@@ -287,16 +294,13 @@ impl State {
 
     fn put_word(&mut self, at: u64, width: u8, value: Value) {
         let place = Holder::Word(at, width);
-        let near = self.words.range((at.saturating_sub(8), 0)..(at.saturating_add(8), 0));
-        let overlapping: Vec<(u64, u8)> =
-            near.map(|(key, _)| key).filter(|&(at, width)| place.overlaps(Holder::Word(at, width))).collect();
-        if overlapping.is_empty() && value == Value::Unknown {
+        let near = (at.saturating_sub(8), 0)..(at.saturating_add(8), 0);
+        let overlaps = |(at, width): (u64, u8)| place.overlaps(Holder::Word(at, width));
+        if value == Value::Unknown && !self.words.range(near.clone()).any(|(key, _)| overlaps(key)) {
             return;
         }
         let words = Arc::make_mut(&mut self.words);
-        for key in overlapping {
-            words.remove(key);
-        }
+        words.remove_in(near, |key, _| overlaps(key));
         if value != Value::Unknown && words.len() < WORDS {
             words.insert((at, width), value);
         }
@@ -314,15 +318,10 @@ impl State {
     }
 
     /// Leaves out the values that a test has ruled out, wherever what was tested is. `only`: the one that it may be.
-    fn narrow(&mut self, subject: Subject, holds: &dyn Fn(u64) -> bool, only: Option<u64>) {
-        let keep = |value: u64| {
-            holds(
-                value.wrapping_add(subject.offset)
-                    & subject.mask
-                    & crate::function::reach::domain::value::mask_of(subject.width),
-            )
-        };
-        let all = crate::function::reach::domain::value::mask_of(subject.width);
+    fn narrow(&mut self, subject: Subject, holds: impl Fn(u64) -> bool, only: Option<u64>) {
+        let keep =
+            |value: u64| holds(value.wrapping_add(subject.offset) & subject.mask & mask_of(subject.width));
+        let all = mask_of(subject.width);
         let only = only.filter(|_| subject.mask & all == all);
         let only = only.map(|value| value.wrapping_sub(subject.offset) & all);
         let narrowed = |value: &Value| match (value, only) {
@@ -331,15 +330,15 @@ impl State {
             (_, Some(only)) if *value == value.truncate(subject.width) => Some(Value::constant(only)),
             _ => None,
         };
-        let mut of = vec![subject.holder];
-        if let Holder::Register(reg) = subject.holder {
-            of.extend(self.copies.iter().filter(|(copy, _)| *copy == reg).map(|(_, of)| *of));
-        }
-        let copies = self.copies.iter().filter(|(_, from)| of.contains(from));
-        let registers: Vec<Holder> = copies.map(|(reg, _)| Holder::Register(*reg)).collect();
-        let held = self.at(subject.holder);
-        let held = narrowed(&held);
-        for holder in of.into_iter().chain(registers) {
+        let held = narrowed(&self.at(subject.holder));
+        let copies = Arc::clone(&self.copies);
+        let is_copied = |reg: Reg| Holder::Register(reg) == subject.holder;
+        let is_held = |place: Holder| {
+            place == subject.holder || copies.iter().any(|&(copy, of)| is_copied(copy) && of == place)
+        };
+        let held_in = copies.iter().filter(|(copy, _)| is_copied(*copy)).map(|(_, of)| *of);
+        let registers = copies.iter().filter(|(_, of)| is_held(*of)).map(|(copy, _)| Holder::Register(*copy));
+        for holder in std::iter::once(subject.holder).chain(held_in).chain(registers) {
             let here = match holder {
                 // What the memory holds for all code is what was loaded from it.
                 Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),
@@ -429,18 +428,22 @@ impl State {
     /// Stores into the frame.
     pub(crate) fn store(&mut self, at: i64, width: u8, value: Value) {
         self.changed(Holder::Frame(at, width));
-        let end = at.saturating_add(i64::from(width));
-        let overlapping: Vec<i64> = (self.frame.range(at.saturating_sub(8)..end))
-            .filter(|(from, (stored, _))| from.saturating_add(i64::from(*stored)) > at)
-            .map(|(from, _)| from)
-            .collect();
-        if overlapping == [at] && self.frame.get(at).is_some_and(|known| *known == (width, value.clone())) {
+        let near = at.saturating_sub(8)..at.saturating_add(i64::from(width));
+        let overlaps = |from: i64, stored: u8| from.saturating_add(i64::from(stored)) > at;
+        let is_known = {
+            let near = self.frame.range(near.clone());
+            let mut others = near.filter(|&(from, (stored, _))| overlaps(from, *stored));
+            match (others.next(), others.next()) {
+                (None, _) => value == Value::Unknown,
+                (Some((from, known)), None) => from == at && known.0 == width && known.1 == value,
+                _ => false,
+            }
+        };
+        if is_known {
             return;
         }
         let frame = Arc::make_mut(&mut self.frame);
-        for from in overlapping {
-            frame.remove(from);
-        }
+        frame.remove_in(near, |from, (stored, _)| overlaps(from, *stored));
         if frame.len() < SLOTS && (value != Value::Unknown) {
             frame.insert(at, (width, value));
         }
@@ -510,27 +513,27 @@ impl State {
             && matches!(condition, Condition::Equal | Condition::NotEqual);
         let mut only = is_equal.then_some(0);
         let passes = match &self.flags {
-            Flags::Result(..) => passes(condition, 0, width),
+            Flags::Result(..) => Comparison::of(condition, 0, width),
             Flags::Zero(..) => match condition {
                 Condition::Equal | Condition::NotEqual | Condition::Negative | Condition::NotNegative => {
-                    passes(condition, 0, width)
+                    Comparison::of(condition, 0, width)
                 }
                 _ => None,
             },
             Flags::Carry(_) => match condition {
-                Condition::UnsignedLess => passes(Condition::NotEqual, 0, width),
-                Condition::UnsignedGreaterEqual => passes(Condition::Equal, 0, width),
+                Condition::UnsignedLess => Comparison::of(Condition::NotEqual, 0, width),
+                Condition::UnsignedGreaterEqual => Comparison::of(Condition::Equal, 0, width),
                 _ => None,
             },
             Flags::Compare(_, right, _) => {
                 let right = right.as_constant();
                 only = only.and(right);
-                right.and_then(|right| passes(condition, right, width))
+                right.and_then(|right| Comparison::of(condition, right, width))
             }
             _ => None,
         };
         if let Some(passes) = passes {
-            self.narrow(subject, &|value| passes(value) == holds, only);
+            self.narrow(subject, |value| passes.holds(value) == holds, only);
         }
         self
     }
@@ -538,7 +541,7 @@ impl State {
     /// The same where a register, or some of its bits, are zero or are not.
     pub(crate) fn narrowed_by_zero(mut self, reg: Reg, width: u8, mask: u64, is_zero: bool) -> State {
         let subject = Subject { holder: Holder::Register(reg), offset: 0, mask, width };
-        self.narrow(subject, &|value| (value == 0) == is_zero, is_zero.then_some(0));
+        self.narrow(subject, |value| (value == 0) == is_zero, is_zero.then_some(0));
         self
     }
 
@@ -581,30 +584,29 @@ impl State {
             presumed: state.presumed,
         };
         let (mine, others) = (own(self), own(other));
-        let join = |a: &Value, b: &Value| match (a, b) {
+        let join = move |a: &Value, b: &Value| match (a, b) {
             _ if a == b => a.clone(),
             (Value::Unknown | Value::Stack(_), _) | (_, Value::Unknown | Value::Stack(_)) => a.join(b),
             _ => a.under(mine).join(&b.under(others)),
         };
         let mut changed = false;
         if !Arc::ptr_eq(&self.registers, &other.registers) {
-            let both = (0..).zip(self.registers.iter().zip(&*other.registers)).filter(|(_, (a, b))| a != b);
             // What a user puts in the place of the CPU's answer is the user's own account.
             let is_stated = |state: &State, index: usize| {
                 let reg = u8::try_from(index).map(Reg::general);
                 reg.is_ok_and(|reg| state.is_stated(reg))
             };
-            let joined =
-                both.map(|(index, (a, b))| match (is_stated(self, index), is_stated(other, index)) {
-                    (true, false) if b.discriminates(false) => (index, a, b.under(others).as_bits()),
-                    (false, true) if a.discriminates(false) => (index, a, a.under(mine).as_bits()),
-                    _ => (index, a, join(a, b)),
-                });
-            let joined = joined.filter(|(_, a, joined)| joined != *a);
-            let joined: Vec<(usize, Value)> = joined.map(|(index, _, joined)| (index, joined)).collect();
-            changed |= !joined.is_empty();
-            for (index, value) in joined {
-                self.set_register(index, value);
+            for (index, b) in other.registers.iter().enumerate() {
+                let Some(a) = self.registers.get(index).filter(|a| *a != b) else { continue };
+                let joined = match (is_stated(self, index), is_stated(other, index)) {
+                    (true, false) if b.discriminates(false) => b.under(others).as_bits(),
+                    (false, true) if a.discriminates(false) => a.under(mine).as_bits(),
+                    _ => join(a, b),
+                };
+                if joined != *a {
+                    self.set_register(index, joined);
+                    changed = true;
+                }
             }
         }
         if !Arc::ptr_eq(&self.frame, &other.frame) {
@@ -775,39 +777,59 @@ fn nzcv_passes(nzcv: u8, condition: Condition) -> Option<bool> {
     })
 }
 
-/// Whether values of some width pass a comparison with a constant; `None` if the condition is not one of order.
-fn passes(condition: Condition, constant: u64, width: u8) -> Option<Box<dyn Fn(u64) -> bool>> {
-    use Condition as C;
-    let mask = crate::function::reach::domain::value::mask_of(width);
-    let extend = move |value: u64| crate::function::reach::domain::value::sign_extended(value, width) as i64;
-    let (constant, signed) = (constant & mask, extend(constant & mask));
-    Some(match condition {
-        C::Equal => Box::new(move |value| value & mask == constant),
-        C::NotEqual => Box::new(move |value| value & mask != constant),
-        C::UnsignedLess => Box::new(move |value| value & mask < constant),
-        C::UnsignedLessEqual => Box::new(move |value| value & mask <= constant),
-        C::UnsignedGreater => Box::new(move |value| value & mask > constant),
-        C::UnsignedGreaterEqual => Box::new(move |value| value & mask >= constant),
-        C::SignedLess => Box::new(move |value| extend(value) < signed),
-        C::SignedLessEqual => Box::new(move |value| extend(value) <= signed),
-        C::SignedGreater => Box::new(move |value| extend(value) > signed),
-        C::SignedGreaterEqual => Box::new(move |value| extend(value) >= signed),
-        // The sign of the difference, which is the value's own only where nothing is taken off.
-        C::Negative if constant == 0 => Box::new(move |value| extend(value) < 0),
-        C::NotNegative if constant == 0 => Box::new(move |value| extend(value) >= 0),
-        C::Negative | C::NotNegative | C::Other => return None,
-    })
+/// A comparison with a constant, in some width.
+#[derive(Debug, Clone, Copy)]
+struct Comparison {
+    condition: Condition,
+    constant: u64,
+    width: u8,
+}
+
+impl Comparison {
+    /// `None` if the condition is not one of order.
+    fn of(condition: Condition, constant: u64, width: u8) -> Option<Comparison> {
+        use Condition as C;
+        match condition {
+            // The sign of the difference, which is the value's own only where nothing is taken off.
+            C::Negative | C::NotNegative if constant & mask_of(width) != 0 => None,
+            C::Other => None,
+            _ => Some(Comparison { condition, constant, width }),
+        }
+    }
+
+    /// Whether a value passes.
+    fn holds(self, value: u64) -> bool {
+        use Condition as C;
+        let masked = |number: u64| number & mask_of(self.width);
+        let extended = |number: u64| sign_extended(number, self.width) as i64;
+        let (value, constant) = (masked(value), masked(self.constant));
+        match self.condition {
+            C::Equal => value == constant,
+            C::NotEqual => value != constant,
+            C::UnsignedLess => value < constant,
+            C::UnsignedLessEqual => value <= constant,
+            C::UnsignedGreater => value > constant,
+            C::UnsignedGreaterEqual => value >= constant,
+            C::SignedLess => extended(value) < extended(constant),
+            C::SignedLessEqual => extended(value) <= extended(constant),
+            C::SignedGreater => extended(value) > extended(constant),
+            C::SignedGreaterEqual => extended(value) >= extended(constant),
+            C::Negative => extended(value) < 0,
+            C::NotNegative => extended(value) >= 0,
+            C::Other => false,
+        }
+    }
 }
 
 /// How a value compares with a constant.
 fn compare(value: &Value, constant: u64, width: u8, condition: Condition) -> (Outcome, Outcome) {
-    match (condition, passes(condition, constant, width)) {
+    match (condition, Comparison::of(condition, constant, width)) {
         (Condition::Equal, _) => value.equals(constant, width),
         (Condition::NotEqual, _) => {
             let (equal, unequal) = value.equals(constant, width);
             (unequal, equal)
         }
-        (_, Some(passes)) => value.compares(passes, width),
+        (_, Some(passes)) => value.compares(|value| passes.holds(value), width),
         (_, None) => doubt(&[value]),
     }
 }

@@ -261,6 +261,30 @@ impl Value {
         }
     }
 
+    /// Whether anything that it says is presumed.
+    fn is_presumed(&self) -> bool {
+        match self {
+            Value::Unknown | Value::Tainted | Value::Stack(_) => false,
+            Value::Choice(choice) => choice.iter().any(|(_, proof)| proof.presumed != 0),
+            Value::Bits(bits) => bits.is_presumed(),
+        }
+    }
+
+    /// Whether it is ⊤ that carries taint, in either form.
+    fn is_lost(&self) -> bool {
+        match self {
+            Value::Tainted => true,
+            Value::Bits(bits) => bits.is_lost(),
+            _ => false,
+        }
+    }
+
+    /// ⊤ as bits, which much that is lost comes to.
+    fn tainted_bits() -> Value {
+        static TAINTED: LazyLock<Arc<Bits>> = LazyLock::new(|| Arc::new(Bits::tainted()));
+        Value::Bits(Arc::clone(&TAINTED))
+    }
+
     /// The different sets of features that its bits, or its values, stand for.
     pub(crate) fn meanings(&self) -> BTreeSet<FeatureSet> {
         match self {
@@ -390,6 +414,8 @@ impl Value {
             }
             (Value::Stack(_), _) | (_, Value::Stack(_)) => self.mixed(other),
             _ if !self.is_informative() && !other.is_informative() => Value::Unknown,
+            // Nothing is proven by what is lost.
+            (lost, value) | (value, lost) if lost.is_lost() && !value.is_presumed() => Value::tainted_bits(),
             // What a user puts in the place of the CPU's answer (an environment variable) is the user's own account.
             (Value::Bits(answer), plain) | (plain, Value::Bits(answer))
                 if answer.is_answer() && !plain.is_informative() && plain.choices().is_empty() =>
@@ -398,18 +424,21 @@ impl Value {
             }
             // Nothing that one side proves is proven by the other.
             (Value::Bits(bits), Value::Unknown) | (Value::Unknown, Value::Bits(bits)) => match bits.tainted {
-                true => Value::of_bits(Bits::tainted()),
+                true => Value::tainted_bits(),
                 false => Value::Unknown,
             },
-            _ => {
-                let both = |a: BitProofs, b: BitProofs| {
-                    BitProofs::new(a.set.intersection(b.set), a.clear.intersection(b.clear))
-                };
-                // Always clear on one side: set, it comes from the other; clear, from either.
-                let one = |proofs: BitProofs| BitProofs::new(proofs.set, Proof::EMPTY);
-                Value::of_bits(self.bits().merged(&other.bits(), both, one))
-            }
+            _ => self.merged(other),
         }
+    }
+
+    /// What each bit may be when it comes from either of two places.
+    pub(super) fn merged(&self, other: &Value) -> Value {
+        let both = |a: BitProofs, b: BitProofs| {
+            BitProofs::new(a.set.intersection(b.set), a.clear.intersection(b.clear))
+        };
+        // Always clear on one side: set, it comes from the other; clear, from either.
+        let one = |proofs: BitProofs| BitProofs::new(proofs.set, Proof::EMPTY);
+        Value::of_bits(self.bits().merged(&other.bits(), both, one))
     }
 
     /// The low bytes, zero-extended.

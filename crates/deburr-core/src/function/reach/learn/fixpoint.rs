@@ -10,7 +10,7 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::{Learnt, readers};
-use crate::function::reach::learn::run::run;
+use crate::function::reach::learn::run::{Past, run};
 use crate::function::reach::learn::sources::{
     callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, learns,
     query_functions, trap_functions,
@@ -20,6 +20,7 @@ use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Maximum of iterations; words that still change then count as doubtful.
 const ITERATIONS: u32 = 16;
@@ -104,6 +105,8 @@ struct Fixpoint<'f, 'w, 'a> {
     followed: BTreeSet<(u64, u8)>,
     memory: Memory,
     facts: FactsByFunction,
+    /// All that functions have shown: what they read alternates while it settles.
+    past: Past,
     /// Functions whose inputs have changed and that have not run since.
     waiting: BTreeSet<CodeOffset>,
     /// Those of which only a pointer has changed: they run when all else is settled.
@@ -145,6 +148,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
             followed,
             memory,
             facts: FactsByFunction::default(),
+            past: Past::default(),
             waiting: BTreeSet::new(),
             late: BTreeSet::new(),
             dropped: BTreeMap::new(),
@@ -153,7 +157,14 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     }
 
     fn run(&mut self, due: &BTreeSet<CodeOffset>) {
-        self.facts.extend(run(self.file, &self.summaries, &self.memory, due));
+        let facts = run(self.file, &self.summaries, &self.memory, due, &self.past);
+        for (&entry, facts) in &facts {
+            let past = self.past.entry(entry).or_default();
+            if !past.iter().any(|known| Arc::ptr_eq(known, facts)) {
+                past.push(Arc::clone(facts));
+            }
+        }
+        self.facts.extend(facts);
     }
 
     /// The words of known meaning, by what the functions store now.
@@ -309,7 +320,8 @@ fn outdated(
 ) -> BTreeSet<CodeOffset> {
     let is_outdated = |facts: &Facts| {
         let has_changed = |&place: &(u64, u8)| overlaps_any(words, place);
-        facts.inputs.words.iter().any(has_changed) || !facts.inputs.callees.is_disjoint(callees)
+        facts.inputs.words.keys().any(has_changed)
+            || facts.inputs.callees.keys().any(|callee| callees.contains(callee))
     };
     let outdated = facts.iter().filter(|(_, facts)| is_outdated(facts));
     outdated.filter_map(|(entry, _)| Some(file.whole_at(*entry)?.start)).collect()

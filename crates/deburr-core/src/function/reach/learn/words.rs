@@ -63,7 +63,7 @@ pub(crate) fn updated_words(facts: &FactsByFunction) -> BTreeSet<(u64, u8)> {
     let updated = facts.values().flat_map(|facts| {
         let stored: BTreeSet<(u64, u8)> =
             facts.stores.iter().map(|stored| (stored.at, stored.width)).collect();
-        let is_loaded = |&place: &(u64, u8)| overlaps_any(&facts.inputs.words, place);
+        let is_loaded = |&place: &(u64, u8)| facts.inputs.loads(place);
         stored.into_iter().filter(is_loaded).collect::<Vec<_>>()
     });
     updated.collect()

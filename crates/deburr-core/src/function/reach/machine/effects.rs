@@ -1,16 +1,18 @@
 //! What running a function shows, and the sink that its instructions write it to.
 
-use crate::address::{CodeOffset, Svma};
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::memory::Argument;
+use crate::function::reach::machine::memory::{Argument, Memory};
+use crate::function::reach::machine::summaries::Summaries;
+use crate::image::Linkage;
 use crate::insn::Insn;
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known at a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,13 +93,34 @@ pub(crate) struct Facts {
     pub inputs: Inputs,
 }
 
-/// What a run of a function used of what is known of the file.
+/// What a run of a function used of what is learnt of the file, and what that was.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
     /// The words that it loaded, by address and width in bytes.
-    pub words: BTreeSet<(u64, u8)>,
-    /// The functions that it called without running them.
-    pub callees: BTreeSet<CodeOffset>,
+    pub words: BTreeMap<(u64, u8), Value>,
+    /// Ranges of data, and whether some word in them says what the CPU has.
+    pub ranges: BTreeMap<Extent, bool>,
+    /// The functions that it called without running them, and what these return, where that is known.
+    pub callees: BTreeMap<CodeOffset, Option<Value>>,
+    /// How many functions are run inside their callers. They only become more.
+    pub inlined: usize,
+}
+
+impl Inputs {
+    /// Whether it loaded some byte of a word.
+    pub(crate) fn loads(&self, (at, width): (u64, u8)) -> bool {
+        let end = at.saturating_add(width.into());
+        let mut near = self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        near.any(|(&(from, other), _)| from.saturating_add(other.into()) > at)
+    }
+
+    /// Whether all of it is the same now, so that another run would show the same.
+    pub(crate) fn hold(&self, linkage: &Linkage<'_>, summaries: &Summaries, memory: &Memory) -> bool {
+        self.inlined == summaries.inlined.len()
+            && self.callees.iter().all(|(start, returned)| summaries.returns.get(start) == returned.as_ref())
+            && self.ranges.iter().all(|(&range, &informs)| memory.informs_in(range) == informs)
+            && self.words.iter().all(|(&(at, width), value)| memory.load(linkage, at, width) == *value)
+    }
 }
 
 impl Facts {
@@ -120,8 +143,8 @@ pub(crate) struct Effects {
     pub(crate) facts: Facts,
     /// The place of each among the facts' uses.
     used: FxHashMap<(Svma, Svma, UseKind), usize>,
-    /// The words that it has loaded, by address and width in bytes.
-    pub(crate) words: RefCell<BTreeSet<(u64, u8)>>,
+    /// What it has used of what is learnt.
+    pub(crate) inputs: RefCell<Inputs>,
 }
 
 impl Effects {
@@ -147,5 +170,53 @@ impl Effects {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::function::reach::domain::proof::Proof;
+    use deburr_cpu::Feature;
+
+    #[test]
+    fn inputs_hold_until_one_of_them_is_another() {
+        let linkage = Linkage::default();
+        let (callee, word) = (CodeOffset(16), (0x2000, 4));
+        let answer = Value::word([(3, Proof::of(FeatureSet::of(&[Feature::AVX])))], 4);
+        let memory = Memory { words: BTreeMap::from([(word, answer.clone())]), ..Memory::default() };
+        let summaries = Summaries::default();
+        let range = Extent::sized(Svma(0x2000), 8);
+        let inputs = Inputs {
+            words: BTreeMap::from([(word, answer.clone()), ((0x3000, 8), Value::Unknown)]),
+            ranges: BTreeMap::from([(range, true)]),
+            callees: BTreeMap::from([(callee, None)]),
+            inlined: 0,
+        };
+        assert!(inputs.hold(&linkage, &summaries, &memory));
+        let with = |(at, width): (u64, u8)| {
+            let mut memory = memory.clone();
+            memory.words.insert((at, width), Value::Tainted);
+            memory
+        };
+        for place in [(0x2000, 4), (0x1ffc, 8), (0x3000, 8), (0x3007, 1)] {
+            assert!(!inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+        }
+        // A word that it has not read, and a part of one that is known as a whole.
+        for place in [(0x2008, 4), (0x2002, 1)] {
+            assert!(inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+        }
+        // What it has asked of a range, without loading from it.
+        let inputs_of_range = Inputs { words: BTreeMap::new(), ..inputs.clone() };
+        assert!(inputs_of_range.hold(&linkage, &summaries, &memory));
+        assert!(!inputs_of_range.hold(&linkage, &summaries, &Memory::default()));
+        let mut returning = summaries.clone();
+        returning.returns.insert(CodeOffset(32), Value::Tainted);
+        assert!(inputs.hold(&linkage, &returning, &memory));
+        returning.returns.insert(callee, Value::Tainted);
+        assert!(!inputs.hold(&linkage, &returning, &memory));
+        let mut inlining = summaries.clone();
+        inlining.inlined.insert(CodeOffset(48));
+        assert!(!inputs.hold(&linkage, &inlining, &memory));
     }
 }

@@ -15,7 +15,7 @@ use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::abi;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::effects::{BlockFacts, Effects, Facts, UseKind};
+use crate::function::reach::machine::effects::{BlockFacts, Effects, Facts, Inputs, UseKind};
 use crate::function::reach::machine::memory::{Argument, Memory};
 use crate::function::reach::machine::queries;
 use crate::function::reach::machine::summaries::Summaries;
@@ -111,8 +111,8 @@ pub(crate) fn interpret(
         }
         entered = std::mem::take(&mut run.entered);
     };
-    let Effects { mut facts, words, .. } = run.transfer.effects;
-    facts.inputs.words = words.into_inner();
+    let Effects { mut facts, inputs, .. } = run.transfer.effects;
+    facts.inputs = Inputs { inlined: summaries.inlined.len(), ..inputs.into_inner() };
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
     facts.exits.sort_by_key(|exit| exit.0);
@@ -495,8 +495,9 @@ impl Run<'_, '_, '_> {
             state.taint_frame(place);
         }
         if let Some(callee) = callee {
-            self.transfer.effects.facts.inputs.callees.insert(callee.start);
-            if let Some(returned) = self.summaries.returns.get(&callee.start) {
+            let returned = self.summaries.returns.get(&callee.start);
+            self.transfer.effects.inputs.get_mut().callees.insert(callee.start, returned.cloned());
+            if let Some(returned) = returned {
                 state.write(Reg::general(0), returned.clone());
             }
             if state.trap == Trap::Survived {
@@ -523,7 +524,7 @@ impl Run<'_, '_, '_> {
         const SMALL: u32 = 512;
         let is_answer = |reg: Reg| {
             let at = state.read(reg).as_constant();
-            at.is_some_and(|at| self.transfer.memory.informs_in(Extent::sized(Svma(at), 8)))
+            at.is_some_and(|at| self.transfer.informs_in(Extent::sized(Svma(at), 8)))
         };
         self.depth < DEPTH
             && callee.end - callee.start <= SMALL
@@ -630,11 +631,9 @@ impl Run<'_, '_, '_> {
         if file.image.arch == Arch::X86_64 {
             state.forget_vectors();
         }
-        for &reg in abi::clobbered(file.image.arch, file.image.build.is_go) {
-            if writes.is_none_or(|writes| writes.contains(reg)) {
-                state.leave(reg);
-            }
-        }
+        let clobbered = abi::clobbered(file.image.arch, file.image.build.is_go);
+        let clobbered = clobbered.iter().copied().fold(RegSet::EMPTY, RegSet::with);
+        state.leave(writes.map_or(clobbered, |writes| writes.intersection(clobbered)));
         state.flags = Flags::Unknown;
     }
 }

@@ -79,6 +79,7 @@ impl Memory {
     fn word(&self, at: u64, width: u8) -> Option<Value> {
         let end = at.saturating_add(u64::from(width));
         let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        near().next()?;
         let covers = |from: u64, stored: u8| from <= at && end <= from.saturating_add(u64::from(stored));
         let part = |from: u64, value: &Value| {
             value.shift(-8 * i32::try_from(at - from).unwrap_or(0)).truncate(width)

@@ -55,20 +55,27 @@ impl Transfer<'_, '_, '_> {
     }
 
     fn place(&self, memory: &Operand, state: &State) -> Place {
+        self.located(memory, state).0
+    }
+
+    /// Where a memory operand is, and its address as far as it was made.
+    fn located(&self, memory: &Operand, state: &State) -> (Place, Value) {
         if memory.is_static {
-            return Place::Static(memory.displacement as u64);
+            return (Place::Static(memory.displacement as u64), Value::Unknown);
         }
         if memory.base.is_none() && memory.index.is_none() {
-            return Place::Elsewhere;
+            return (Place::Elsewhere, self.address(memory, state));
         }
-        match self.address(memory, state) {
-            Value::Stack(at) => Place::Frame(at),
+        let address = self.address(memory, state);
+        let place = match &address {
+            Value::Stack(at) => Place::Frame(*at),
             value => match value.as_constant() {
                 Some(at) => Place::Static(at),
                 None if memory.index.is_none() && !memory.write_back => Place::Field(memory.displacement),
                 None => Place::Elsewhere,
             },
-        }
+        };
+        (place, address)
     }
 
     /// Where a memory operand is, for what is known better here than everywhere.
@@ -86,7 +93,8 @@ impl Transfer<'_, '_, '_> {
             width @ (1 | 2 | 4 | 8) => width as u8,
             _ => return Value::Unknown,
         };
-        match self.place(memory, state) {
+        let (place, address) = self.located(memory, state);
+        match place {
             Place::Static(at) => match self.load_word(at, width, state) {
                 // From between the code, as only literal loads do: no variable is there.
                 Value::Unknown if memory.is_static && self.file.linkage.data_at(Svma(at)).is_none() => {
@@ -98,9 +106,9 @@ impl Transfer<'_, '_, '_> {
             Place::Field(at) => match self.memory.presumed_field(self.at, at, width) {
                 Some(value) => value,
                 None if self.memory.fields.contains(&at) => Value::Tainted,
-                None => self.as_read(self.load_indexed(memory, width, state)),
+                None => self.as_read(self.load_indexed(memory, &address, width, state)),
             },
-            Place::Elsewhere => self.as_read(self.load_indexed(memory, width, state)),
+            Place::Elsewhere => self.as_read(self.load_indexed(memory, &address, width, state)),
         }
     }
 
@@ -115,19 +123,26 @@ impl Transfer<'_, '_, '_> {
     fn load_word(&self, at: u64, width: u8, state: &State) -> Value {
         let known = state.word(at, width).cloned();
         known.unwrap_or_else(|| {
-            self.effects.words.borrow_mut().insert((at, width));
-            self.memory.load(self.file.linkage, at, width)
+            let loaded = self.memory.load(self.file.linkage, at, width);
+            self.effects.inputs.borrow_mut().words.insert((at, width), loaded.clone());
+            loaded
         })
     }
 
+    /// Whether some word in a range says what the CPU has.
+    pub(crate) fn informs_in(&self, range: Extent) -> bool {
+        let informs = self.memory.informs_in(range);
+        self.effects.inputs.borrow_mut().ranges.insert(range, informs);
+        informs
+    }
+
     /// From a table: what is at each address that the index can make, with what is known then.
-    fn load_indexed(&self, memory: &Operand, width: u8, state: &State) -> Value {
-        let address = self.address(memory, state);
+    fn load_indexed(&self, memory: &Operand, address: &Value, width: u8, state: &State) -> Value {
         let all = address.choices().iter().map(|&(at, proof)| self.load_word(at, width, state).under(proof));
         match all.reduce(|a, b| a.join(&b)) {
             Some(value) if value != Value::Unknown => value,
             _ if self.is_in_learnt_object(memory, state) => Value::Tainted,
-            _ => Value::Unknown.mixed(&address),
+            _ => Value::Unknown.mixed(address),
         }
     }
 
@@ -145,7 +160,7 @@ impl Transfer<'_, '_, '_> {
             let named = self.file.linkage.object_at(at).map(|object| object.extent);
             named.unwrap_or(Extent::sized(at, NEAR))
         };
-        starts.into_iter().flatten().any(|at| self.memory.informs_in(object(Svma(at))))
+        starts.into_iter().flatten().any(|at| self.informs_in(object(Svma(at))))
     }
 
     fn store(&mut self, memory: &Operand, value: Value, insn: &Insn, state: &mut State) {

@@ -467,13 +467,13 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
         let Some(function) = self.file.whole_at(from) else { return false };
         let mut at = image.svma(from);
         for _ in 0..NEAR {
-            let Some(insn) = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at)) else {
-                return false;
-            };
-            let name = match insn.flow {
+            let code = image.bytes_at(at).unwrap_or_default();
+            let Some(step) = insn::step(image.arch, code, at) else { return false };
+            let name = match step.flow {
                 Flow::Call(target) => self.file.name_of(target),
                 Flow::IndirectCall => {
-                    let cell = insn.memory.filter(|memory| memory.is_static);
+                    let memory = insn::decode(image.arch, code, at).and_then(|insn| insn.memory);
+                    let cell = memory.filter(|memory| memory.is_static);
                     let import =
                         cell.and_then(|cell| self.file.linkage.import(Svma(cell.displacement as u64)));
                     import.map(|import| import.name)
@@ -481,12 +481,12 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
                 Flow::Next => None,
                 _ => return false,
             };
-            if matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) {
+            if matches!(step.flow, Flow::Call(_) | Flow::IndirectCall) {
                 let is_entry = image.entries.contains(&image.svma(function.start));
                 let is_main = self.mains.contains(&function.start);
                 return is_entry || is_main || name.is_some_and(names::calls_back);
             }
-            at = insn.next();
+            at = at.offset(step.length.into());
         }
         false
     }

@@ -132,7 +132,7 @@ fn imported(file: &View<'_, '_>, facts: &FactsByFunction) -> BTreeMap<CodeOffset
     let words: BTreeMap<u64, Arc<str>> = found.iter().flat_map(stored).collect();
     if !words.is_empty() {
         for (&start, facts) in facts {
-            if let Some(name) = facts.inputs.words.iter().find_map(|(at, _)| words.get(at)) {
+            if let Some(name) = facts.inputs.words.keys().find_map(|(at, _)| words.get(at)) {
                 found.entry(start).or_insert_with(|| name.clone());
             }
         }

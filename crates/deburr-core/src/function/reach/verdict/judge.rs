@@ -43,10 +43,10 @@ pub(crate) fn judge(
     let judge = Judge::of(checks, (image, program), permitted, stated);
     let mut decisive = Vec::new();
     let mut verdicts = Vec::new();
-    for (start, hits) in judge.hits() {
-        let assessment = judge.assess(start, &hits);
+    for (&start, hits) in judge.hits() {
+        let assessment = judge.assess(start, hits);
         decisive.push(assessment.worst);
-        verdicts.push(judge.explained(assessment, start, &hits));
+        verdicts.push(judge.explained(assessment, start, hits));
     }
     if let Some(presumption) = &checks.presumption {
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
@@ -66,9 +66,9 @@ pub(crate) fn unknown(
     (permitted, stated): (FeatureSet, &Stated),
 ) -> BTreeMap<CodeOffset, FeatureSet> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
-    let hits = judge.hits().into_iter();
+    let hits = judge.hits().iter();
     let mut verdicts: Vec<Verdict> =
-        hits.map(|(start, hits)| judge.assess(start, &hits).verdict(start, &hits)).collect();
+        hits.map(|(&start, hits)| judge.assess(start, hits).verdict(start, hits)).collect();
     cover(image.arch, &mut verdicts);
     let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
     unknown.map(|verdict| (verdict.start, verdict.features)).collect()
@@ -112,8 +112,8 @@ pub(crate) fn unchecked_paths(
 ) -> BTreeSet<Svma> {
     let stated = FxHashMap::default();
     let judge = Judge::of(checks, (image, program), permitted, &stated);
-    let paths = judge.hits().into_iter().filter_map(|(start, hits)| {
-        let worst = judge.assess(start, &hits).worst;
+    let paths = judge.hits().iter().filter_map(|(&start, hits)| {
+        let worst = judge.assess(start, hits).worst;
         worst.reach.is_unsafe().then(|| judge.path(worst.entry, worst.missing))
     });
     paths.flatten().map(|step| step.svma).collect()
@@ -225,7 +225,11 @@ impl<'j, 'a> Judge<'j, 'a> {
     }
 
     /// By function, its instructions that need more than what is permitted.
-    fn hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
+    fn hits(&self) -> &BTreeMap<CodeOffset, Vec<FeatureHit>> {
+        self.settled.hits.get_or_init(|| self.find_hits())
+    }
+
+    fn find_hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
         let is_beyond =
             |hit: &FeatureHit| !self.needs(hit).is_empty() && !is_text(self.image, self.image.svma(hit.at));
         let mut hits: BTreeMap<CodeOffset, Vec<FeatureHit>> = BTreeMap::new();

@@ -1,8 +1,9 @@
 //! What is known of the CPU where each node begins: follows the edges from the roots, until nothing changes.
 //!
 //! In: [`IncomingEdges`]. Out: [`Settled`], an [`Entry`] by node. Edges are kept in flat arrays, in both directions, by
-//! dense numbers of nodes; what is known and what is proven repeats, and is kept once. One round costs as much as there are
-//! edges; a node is visited again only after one that it depends on has changed.
+//! dense numbers of nodes; what is known and what is proven repeats, and is kept once, as are edges that show the same.
+//! One iteration costs as much as there are edges; a node is visited again only after one that it depends on has changed,
+//! and edges from nodes of which the same is known count once.
 
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, IncomingEdges};
@@ -11,6 +12,7 @@ use crate::function::reach::verdict::settled::{Entry, Known, Knowns, NONE, Numbe
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 /// What is made of an exported function's callers in other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,7 +90,7 @@ pub(super) fn settle(checks: &Checks, permitted: FeatureSet, stated: &Stated) ->
     }
     let numbered = net.nodes.iter().zip(&net.callers);
     let roots = numbered.filter(|(_, callers)| **callers == Callers::Any).map(|(node, _)| *node).collect();
-    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots }
+    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots, hits: OnceLock::new() }
 }
 
 /// The number of the loader, as the source of an edge.
@@ -97,7 +99,7 @@ const ROOT: u32 = u32::MAX - 1;
 const EXPORT: u32 = u32::MAX - 2;
 
 /// An edge, as far as it matters here.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     /// The number of the node that it begins in, [`ROOT`], [`EXPORT`], or [`NONE`] for a node that nothing leads to.
     source: u32,
@@ -135,7 +137,7 @@ impl<'n> Net<'n> {
         let mut numbers: FxHashMap<(FeatureSet, bool), u32> = FxHashMap::default();
         let mut proofs = Vec::new();
         let (mut flat, mut firsts) = (Vec::new(), vec![0]);
-        let mut counts = vec![0u32; nodes.len() + 1];
+        let mut here = Vec::new();
         for edges in edges.into.values() {
             for edge in edges {
                 let source = match edge.from {
@@ -143,20 +145,21 @@ impl<'n> Net<'n> {
                     Source::Export { .. } => EXPORT,
                     Source::Node(node) => number.get(&node).copied().unwrap_or(NONE),
                 };
-                if let Some(count) = counts.get_mut(source as usize) {
-                    *count += 1;
-                }
                 let IncomingEdge { proof, is_certain, is_loose, .. } = *edge;
                 let proof = *numbers.entry((proof.features, proof.is_doubtful)).or_insert_with(|| {
                     proofs.push(proof);
                     proofs.len() as u32 - 1
                 });
                 let is_bare = edge.proof.is_empty();
-                flat.push(Edge { source, proof, is_certain, is_loose, is_bare });
+                here.push(Edge { source, proof, is_certain, is_loose, is_bare });
             }
+            // Several that show the same count once.
+            here.sort_unstable();
+            here.dedup();
+            flat.append(&mut here);
             firsts.push(flat.len() as u32);
         }
-        let (followers, first_followers) = followers(&flat, &firsts, counts);
+        let (followers, first_followers) = followers(&flat, &firsts);
         let (callers, lost) = (vec![Callers::None; nodes.len()], vec![false; nodes.len()]);
         let knowns = Knowns::default();
         Net {
@@ -176,6 +179,17 @@ impl<'n> Net<'n> {
 
     fn edges_into(&self, node: usize) -> &[Edge] {
         slice_of(&self.edges, &self.firsts, node)
+    }
+
+    /// The edges into a node, without those from nodes that nothing leads to yet, and without most of those that add
+    /// nothing to the one before.
+    fn effective<'s>(&'s self, node: usize, entries: &'s [Numbered]) -> impl Iterator<Item = &'s Edge> {
+        let mut last = None;
+        self.edges_into(node).iter().filter(move |edge| {
+            let Some(&from) = entries.get(edge.source as usize) else { return true };
+            let this = Some((from, edge.proof, edge.is_certain, edge.is_loose));
+            from != Numbered::default() && std::mem::replace(&mut last, this) != this
+        })
     }
 
     /// The proof of an edge, and the entry that it begins in.
@@ -236,11 +250,15 @@ impl<'n> Net<'n> {
         let mut entries = vec![Numbered::default(); self.nodes.len()];
         self.settle(&mut entries, |net, node, entries| {
             let mut known: Option<Known> = None;
-            for edge in net.edges_into(node).iter().filter(|edge| edge.is_certain) {
+            for edge in net.effective(node, entries).filter(|edge| edge.is_certain) {
                 let (proof, from) = net.beginning(edge, node, entries);
                 if let Some(from) = from.certain {
                     let from = from.after(proof);
                     known = Some(known.map_or(from, |known| known.meet(from)));
+                }
+                // Nothing is below it.
+                if known == Some(Known::root()) {
+                    break;
                 }
             }
             Some(Entry { certain: known, ..Entry::default() })
@@ -260,7 +278,7 @@ impl<'n> Net<'n> {
                 entry.doubtful = true;
                 return Some(entry);
             }
-            for edge in net.edges_into(node) {
+            for edge in net.effective(node, entries) {
                 let (proof, from) = net.beginning(edge, node, entries);
                 let known = match (from.certain.or(from.checked), from.bare || from.doubtful) {
                     (Some(known), _) => known,
@@ -300,8 +318,14 @@ impl<'n> Net<'n> {
     }
 }
 
-/// The nodes that each node has edges to, from the edges into each. `counts`: how many edges begin in each node.
-fn followers(edges: &[Edge], firsts: &[u32], counts: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
+/// The nodes that each node has edges to, from the edges into each.
+fn followers(edges: &[Edge], firsts: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut counts = vec![0u32; firsts.len()];
+    for edge in edges {
+        if let Some(count) = counts.get_mut(edge.source as usize) {
+            *count += 1;
+        }
+    }
     let mut next = 0;
     let mut places: Vec<u32> = Vec::with_capacity(counts.len());
     for count in counts {

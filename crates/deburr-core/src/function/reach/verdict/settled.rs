@@ -1,11 +1,13 @@
 //! What is known of the CPU where each node begins, as [`super::net`] finds it. What is known repeats, and is kept once.
 
+use crate::address::CodeOffset;
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::node::{Node, Stated};
+use crate::insn::sweep::FeatureHit;
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What is known of the CPU where a node begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +75,8 @@ pub(crate) struct Settled {
     pub(super) entries: Vec<Numbered>,
     pub(super) knowns: Knowns,
     pub(super) roots: BTreeSet<Node>,
+    /// By function, its instructions that need more than what is permitted, once that was requested.
+    pub(super) hits: OnceLock<BTreeMap<CodeOffset, Vec<FeatureHit>>>,
 }
 
 impl Settled {

@@ -17,7 +17,7 @@ use crate::function::reach::verdict::unconditional::{Tested, Unconditional};
 use crate::insn::sweep::Edge;
 use crate::insn::{self, Flow, Insn};
 use deburr_cpu::FeatureSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -84,8 +84,8 @@ impl Closure {
     ) -> Closure {
         let tested = Tested { file, facts, stated };
         let closure = Closure { unconditional: tested.unconditional_from(roots), ..Closure::default() };
-        let (pointed, pending, objects, grown) = Default::default();
-        let mut back = Back { file, facts, tested, pointed, closure, pending, objects, grown };
+        let (pointed, pending, objects, held, grown) = Default::default();
+        let mut back = Back { file, facts, tested, pointed, closure, pending, objects, held, grown };
         back.hits();
         for _ in 0..ITERATIONS {
             back.functions();
@@ -149,6 +149,8 @@ struct Back<'b, 'w, 'a> {
     pending: BTreeMap<CodeOffset, FeatureSet>,
     /// The objects of interest by where they begin.
     objects: BTreeMap<u64, Object>,
+    /// The cells that hold the address of each node, as the closure has them.
+    held: FxHashSet<(Node, Svma)>,
     /// Places in data that more is needed from, since the last search for references to them.
     grown: Vec<Place>,
 }
@@ -272,9 +274,8 @@ impl Back<'_, '_, '_> {
         let mut cells = vec![(node, at, Object { needs, pointers: 0 })];
         while let Some((node, at, new)) = cells.pop() {
             let object = holder(self.file, at);
-            let held = self.closure.cells.entry(node).or_default();
-            if !held.contains(&(at, object.start.0)) {
-                held.push((at, object.start.0));
+            if self.held.insert((node, at)) {
+                self.closure.cells.entry(node).or_default().push((at, object.start.0));
             }
             self.grown.push(Place { range: Extent::sized(at, 1), is_named: true, needs: new.needs });
             let known = self.objects.get(&object.start.0).copied();
