@@ -1,7 +1,8 @@
 //! Profiles of two sides → what each function took of a run.
 //!
-//! In: a profile of A and of B, or the experiment to record them of, and the pairs that were measured. Out: a [`ByFunction`] for the renderers. A function is the same on
-//! both sides where its name is, and that of its file; the program may have a name of its own on each side.
+//! In: a profile of A and of B, or the experiment to record them of, and the pairs that were measured. Out: a [`ByFunction`] for
+//! the renderers. A function is the same on both sides where its name is, and that of its file; the program may have a name of
+//! its own on each side.
 
 use crate::cmd::record::advice;
 use crate::render::by_function::ByFunction;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 const FREQUENCY: u32 = 3999;
 
 /// What samples both sides of an experiment.
+#[derive(Debug)]
 pub(super) struct Sampler {
     perf: Perf,
     recording: Recording,

@@ -143,8 +143,8 @@ impl<'e> Bench<'e> {
         self.before(task, side, &format!("what prepares a run of {side}"))
     }
 
-    fn before(&mut self, mut task: Task, side: Side, what: &str) -> Result<bool, Failure> {
-        task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
+    fn before(&mut self, task: Task, side: Side, what: &str) -> Result<bool, Failure> {
+        let task = told_side(task, side);
         let stop = self.stop;
         let ended = self.streams().and_then(|streams| process::run(&task, streams, stop));
         match ended.map_err(|error| Failure::Start { what: what.to_owned(), error })?.0 {
@@ -283,17 +283,28 @@ impl<'e> Bench<'e> {
 
     /// The end of what the last run printed, for a terminal.
     fn tail(&mut self) -> String {
-        let mut tail = Vec::new();
-        for file in [&mut self.output, &mut self.errors] {
-            let from = io::SeekFrom::Start(length(file).saturating_sub(TOLD));
-            let _ = file.seek(from).and_then(|_| file.read_to_end(&mut tail));
-        }
-        let from = tail.len().saturating_sub(TOLD as usize);
-        // It may begin inside of a character.
-        String::from_utf8_lossy(tail.get(from..).unwrap_or_default())
-            .trim_start_matches(char::REPLACEMENT_CHARACTER)
-            .replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
+        tail([&mut self.output, &mut self.errors])
     }
+}
+
+/// A task that comes before a run, with the side of that run in its environment.
+pub(crate) fn told_side(mut task: Task, side: Side) -> Task {
+    task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
+    task
+}
+
+/// The end of what was printed to some files, for a terminal.
+pub(crate) fn tail<'f>(files: impl IntoIterator<Item = &'f mut File>) -> String {
+    let mut tail = Vec::new();
+    for file in files {
+        let from = io::SeekFrom::Start(length(file).saturating_sub(TOLD));
+        let _ = file.seek(from).and_then(|_| file.read_to_end(&mut tail));
+    }
+    let from = tail.len().saturating_sub(TOLD as usize);
+    // It may begin inside of a character.
+    String::from_utf8_lossy(tail.get(from..).unwrap_or_default())
+        .trim_start_matches(char::REPLACEMENT_CHARACTER)
+        .replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
 }
 
 fn length(file: &File) -> u64 {

@@ -19,7 +19,7 @@
 //!
 //! The unit is one run of a process. Runs come in pairs, one of each side, in random order.
 
-mod bench;
+pub(crate) mod bench;
 pub mod experiment;
 pub mod layouts;
 pub mod machine;

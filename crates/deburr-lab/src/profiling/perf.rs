@@ -74,30 +74,30 @@ impl Perf {
         in_path("perf").map(|program| Perf { program })
     }
 
-    /// The words that record what comes after them, by the clock that jitdumps have.
-    fn words(&self, recording: &Recording, output: &Path) -> Vec<OsString> {
-        let mut words =
-            vec![self.program.clone().into(), "record".into(), "-k".into(), "mono".into(), "-F".into()];
-        words.push(recording.frequency.to_string().into());
+    /// The arguments that record what comes after them, by the clock that jitdumps have.
+    fn arguments(recording: &Recording, output: &Path) -> Vec<OsString> {
+        let mut arguments = ["record", "-k", "mono", "-F"].map(OsString::from).to_vec();
+        arguments.push(recording.frequency.to_string().into());
         for event in &recording.events {
-            words.extend(["-e".into(), event.into()]);
+            arguments.extend(["-e".into(), event.into()]);
         }
         if let Some(mode) = recording.call_graph {
-            words.extend(["--call-graph".into(), mode.into()]);
+            arguments.extend(["--call-graph".into(), mode.into()]);
         }
-        words.extend(["-o".into(), output.into()]);
-        words
+        arguments.extend(["-o".into(), output.into()]);
+        arguments
     }
 
     fn command(&self, recording: &Recording, output: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(self.words(recording, output).into_iter().skip(1));
+        command.args(Perf::arguments(recording, output));
         command
     }
 
     /// A task that records another one to a file, whose path is absolute.
     pub fn recorded(&self, recording: &Recording, task: &Task, output: &Path) -> Task {
-        let mut words = self.words(recording, output);
+        let mut words = vec![self.program.clone().into_os_string()];
+        words.extend(Perf::arguments(recording, output));
         words.extend(["-q".into(), "--".into()]);
         words.extend(task.words.iter().cloned());
         Task { words, counted: Vec::new(), ..task.clone() }

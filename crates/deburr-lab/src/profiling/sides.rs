@@ -4,13 +4,14 @@
 //! give enough samples.
 
 use super::perf::{Perf, Recording};
-use crate::measure::experiment::Experiment;
+use crate::measure::bench::{tail, told_side};
+use crate::measure::experiment::{Experiment, Failure};
 use crate::measure::process::{self, End, Streams, Task};
 use crate::measure::stop::Stop;
 use crate::readers::profile::Profile;
 use crate::side::Side;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,6 @@ const ENOUGH: u64 = 2000;
 const MOST_RUNS: usize = 10;
 /// No run begins after so long.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Bytes of what a failed run printed that are quoted.
-const TOLD: usize = 2000;
 
 /// Records both sides; `None`: somebody wanted to stop.
 ///
@@ -34,9 +33,13 @@ pub fn sides(
     stop: &Stop,
 ) -> Result<Option<[Profile; 2]>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("a folder for profiles: {error}"))?;
-    let output = folder.path().join("perf.data");
-    let [a, b] = Side::BOTH.map(|side| one(perf, recording, (experiment, side), &output, stop));
-    Ok(a?.zip(b?).map(|(a, b)| [a, b]))
+    // A file of its own for each, so that none is taken for the other's.
+    let profile = |side: Side| {
+        let output = folder.path().join(format!("{side}.data"));
+        one(perf, recording, (experiment, side), &output, stop)
+    };
+    let Some(a) = profile(Side::A)? else { return Ok(None) };
+    Ok(profile(Side::B)?.map(|b| [a, b]))
 }
 
 fn one(
@@ -47,22 +50,19 @@ fn one(
     stop: &Stop,
 ) -> Result<Option<Profile>, String> {
     let task = perf.recorded(recording, &experiment.tasks[side.index()], output);
-    let prepare = experiment.prepare.clone().map(|mut task| {
-        task.env.push(("DEBURR_SIDE".into(), side.to_string().to_lowercase().into()));
-        task
-    });
+    let prepare = experiment.prepare.clone().map(|task| told_side(task, side));
     let began = Instant::now();
     let (mut all, mut why): (Option<Profile>, _) = (None, String::new());
     for _ in 0..MOST_RUNS {
-        for (task, what, may_fail) in prepare
-            .iter()
-            .map(|task| (task, "what prepares a run", false))
-            .chain([(&task, "a run", experiment.ignores_failure)])
+        if let Some(prepare) = &prepare
+            && !ran(prepare, &format!("what prepares a run of {side} under perf"), false, stop)?
         {
-            let what = format!("{what} of {side} under perf");
-            if !ran(task, &what, may_fail, stop)? {
-                return Ok(None);
-            }
+            return Ok(None);
+        }
+        // What an earlier run left must not count twice where this one records nothing.
+        let _ = fs::remove_file(output);
+        if !ran(&task, &format!("a run of {side} under perf"), experiment.ignores_failure, stop)? {
+            return Ok(None);
         }
         let read = perf.functions(output).map_err(|error| format!("perf script: {error}"))?;
         // A run that is too short for a sample is no fault yet.
@@ -81,24 +81,14 @@ fn one(
 
 /// Runs a task; `false`: somebody wanted to stop.
 fn ran(task: &Task, what: &str, may_fail: bool, stop: &Stop) -> Result<bool, String> {
-    let fault = |error: std::io::Error| format!("{what}: {error}");
+    let fault = |error: io::Error| format!("{what}: {error}");
     let output = OpenOptions::new().write(true).open("/dev/null").map_err(fault)?;
-    let errors = tempfile::tempfile().map_err(fault)?;
+    let mut errors = tempfile::tempfile().map_err(fault)?;
     let (end, _) = process::run(task, Streams { output: &output, errors: &errors }, stop).map_err(fault)?;
     match end {
         End::Status(0) => Ok(true),
         End::Status(_) if may_fail => Ok(true),
         End::Interrupted => Ok(false),
-        end => Err(match last_of(errors).trim() {
-            "" => format!("{what} ended with {end}; it printed nothing"),
-            said => format!("{what} ended with {end}; the last that it printed:\n{said}"),
-        }),
+        end => Err(Failure::Run { what: what.to_owned(), end, text: tail([&mut errors]) }.to_string()),
     }
-}
-
-/// The end of what was printed.
-fn last_of(mut file: File) -> String {
-    let mut bytes = Vec::new();
-    let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
-    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TOLD)..]).into_owned()
 }

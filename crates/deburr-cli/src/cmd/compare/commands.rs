@@ -13,7 +13,6 @@ use super::saved;
 use super::watch::{LayoutWatch, Watch};
 use crate::args::batch::Progress;
 use crate::args::compare::Compare;
-use crate::cmd::by_function::Sampler;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::Interrupts;
 use crate::cmd::progress::LiveLine;
@@ -110,9 +109,6 @@ fn prepared(
     let plan = plan::plan(options, contest, seed)?;
     Terms::of(&plan, None)?.rule(rope, 1)?;
     preflight::before_setup(&plan)?;
-    if options.by_function {
-        Sampler::find().map_err(|reason| format!("--by-function: {reason}"))?;
-    }
     Ok(plan)
 }
 
@@ -127,7 +123,7 @@ fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -
         .and_then(|_| if plan.setup.is_some() { preflight::after_setup(&plan) } else { Ok(()) })
         .and_then(|()| sweep(&plan, &mut record, runs, (terms, rope), options, stop));
     let profiled = match &measured {
-        Ok((points, true)) if options.by_function => by_function(&plan, points, options, stop),
+        Ok((points, true)) => by_function(&plan, points, options, stop),
         _ => Ok(None),
     };
     // Whoever interrupts the runs wants them cleaned up.
@@ -148,18 +144,19 @@ fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -
     Ok(Ran { document, interrupted, pairs, fault, is_stdout })
 }
 
-/// Runs both sides under perf. `None`: somebody wanted to stop.
+/// Samples both sides, where that is wanted. `None`: somebody wanted to stop, too.
 fn by_function(
     plan: &ComparePlan,
     points: &[Measurements],
     options: &Compare,
     stop: &Stop,
 ) -> Result<Option<ByFunction>, String> {
+    let Some(sampler) = &plan.sampler else { return Ok(None) };
     // There is no sweep.
     let ([experiment], [point]) = (plan.experiments.as_slice(), points) else { return Ok(None) };
     let line = LiveLine::new(options.progress == Progress::Auto);
     line.iter().for_each(|line| line.show("sampling both sides".to_owned(), String::new()));
-    Sampler::find()?.sample(experiment, &point.pairs, stop)
+    sampler.sample(experiment, &point.pairs, stop)
 }
 
 /// Runs the experiment of each point; gives those that have two pairs, or that end with fewer for a reason,

@@ -7,6 +7,7 @@ use super::metric::{self, ChosenMetric};
 use super::words::{self, Words};
 use crate::args::compare::sweep::{Sweep, Values};
 use crate::args::compare::{Compare, PAIRS};
+use crate::cmd::by_function::Sampler;
 use crate::output;
 use deburr_lab::measure::experiment::{Experiment, Relink, When};
 use deburr_lab::measure::layouts::Extent;
@@ -37,6 +38,8 @@ pub(super) struct ComparePlan {
     /// Before and after everything else.
     pub(super) setup: Option<Task>,
     pub(super) cleanup: Option<Task>,
+    /// Samples both sides afterwards, where that is wanted.
+    pub(super) sampler: Option<Sampler>,
 }
 
 /// Two commands that are compared, of all that are given.
@@ -102,6 +105,7 @@ pub(super) fn plan(options: &Compare, contest: &Contest<'_>, seed: u64) -> Resul
     let experiments = points.iter().map(|values| experiment(options, commands, ports, values, seed, &chosen));
     let once = Values::default();
     let words = Words { options, port: None, values: &once };
+    let sampler = options.by_function.then(Sampler::find).transpose();
     Ok(ComparePlan {
         experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
         header: header(options, contest, seed, &chosen),
@@ -109,6 +113,7 @@ pub(super) fn plan(options: &Compare, contest: &Contest<'_>, seed: u64) -> Resul
         cleanup: words.optional("--cleanup", &options.trial.cleanup)?,
         sweep,
         layouts: options.layout_floor.map(extent),
+        sampler: sampler.map_err(|reason| format!("--by-function: {reason}"))?,
         chosen,
     })
 }
@@ -144,6 +149,7 @@ impl ComparePlan {
             header,
             setup: None,
             cleanup: None,
+            sampler: None,
         })
     }
 

@@ -117,6 +117,13 @@ fn what_cannot_be_sampled_is_said_and_the_verdict_is_there_all_the_same() {
             "{said}"
         );
     }
+    // Where a run of B may fail and leaves no profile, that of A is not taken for it.
+    let lost = PERF.replace("    echo", "    [ \"$word\" = old ] || exit 9\n    echo");
+    let output = by_function(&scratch, &lost, &[&SIDES[..], &QUICK, &["--ignore-failure"]].concat());
+    if is_sampled(&output) {
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        assert!(stderr(&output).contains("perf has no sample of B"), "{}", stderr(&output));
+    }
     for other in [&["--param", "n=1,2"][..], &["--client", "x"]] {
         let output = by_function(&scratch, PERF, &[&SIDES[..], other].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
