@@ -17,7 +17,7 @@ use crate::system_error::error_text;
 use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
 use deburr_core::{Knowledge, Report, Request};
-use deburr_profile::{JitImages, jit_images};
+use deburr_profile::{JitImage, JitImages, jit_images};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -173,9 +173,13 @@ impl<'a> Crew<'a> {
 
     /// Checks the functions of a jitdump. Mostly they are one program; several parts are named by their addresses.
     fn check_jit<P: Product>(&self, jit: JitImages, file: &InputFile) -> Vec<Outcome<P>> {
+        if jit.images.is_empty() {
+            let reason = jit.faults.into_iter().next();
+            return vec![skipped(file, reason.unwrap_or_else(|| "a jitdump without functions".to_owned()))];
+        }
         let path = file.path.display().to_string();
         let is_whole = jit.images.len() == 1;
-        let checked = jit.images.iter().map(|image| {
+        let checked = |image: &JitImage| {
             let path = if is_whole { path.clone() } else { format!("{path}({:#x})", image.extent.start) };
             let is_named = file.is_named();
             let part = Some(JitPart { dump: &file.path, image });
@@ -186,12 +190,8 @@ impl<'a> Crew<'a> {
                 product.report().faults.extend(jit.faults.iter().cloned());
             }
             outcome
-        });
-        let outcomes: Vec<Outcome<P>> = checked.collect();
-        match outcomes.is_empty() {
-            true => vec![skipped(file, "a jitdump without functions".to_owned())],
-            false => outcomes,
-        }
+        };
+        jit.images.iter().map(checked).collect()
     }
 
     pub(super) fn check_bytes<P: Product>(

@@ -121,6 +121,7 @@ fn a_jitdump_that_cannot_be_read_says_why() {
         (swapped, "expected a jitdump of a little-endian machine"),
         (dump(X86_64, &[]), "a jitdump without functions"),
         (whole[..20].to_vec(), "more bytes in this record"),
+        (dump(X86_64, &[("cut", 0x1000, &CAS)])[..60].to_vec(), "expected the rest of a record"),
     ] {
         let output = deburr(&["check", &written(&scratch, "jit-1.dump", &bytes)]);
         assert_eq!(output.status.code(), Some(2));
@@ -189,6 +190,14 @@ fn a_profile_brings_the_jitdumps_that_it_names() {
     let (again, _) = json(&["--profile", &profile, &dump]);
     assert_eq!(again["files"].as_array().unwrap().len(), 1);
     assert_eq!(again["profile"], document["profile"]);
+    // No report takes the place of what is read.
+    for input in [&profile, &dump] {
+        let before = std::fs::read(input).unwrap();
+        let output = deburr(&[&["check", "--format", &format!("json={input}")], &arguments[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(input.as_str()), "{}", stderr(&output));
+        assert!(std::fs::read(input).unwrap() == before, "{input}");
+    }
 }
 
 #[test]

@@ -57,7 +57,8 @@ pub(super) fn run(
     let paths: Vec<PathBuf> =
         options.paths.iter().cloned().chain(profiles.into_iter().flat_map(Profiles::jitdumps)).collect();
     let config = &plan.analysis.config;
-    let read = options.paths.iter().map(PathBuf::as_path).chain(plan.analysis.config.path.as_deref());
+    let read = paths.iter().chain(&options.profile).map(PathBuf::as_path);
+    let read = read.chain(plan.analysis.config.path.as_deref());
     let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
     let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
     let runs = Runs::read(&options.tried)?;
