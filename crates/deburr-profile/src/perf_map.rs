@@ -4,8 +4,8 @@
 //! neither times nor code: of an address that was used again, the last line counts, and nothing can be checked.
 
 use crate::bytes::name;
+use crate::live::Live;
 use crate::script_frame::hexadecimal;
-use std::collections::BTreeMap;
 
 /// The most functions.
 const MOST: usize = 1 << 20;
@@ -15,8 +15,7 @@ const MOST: usize = 1 << 20;
 pub(crate) struct PerfMap {
     /// Address and name.
     pub(crate) functions: Vec<(u64, String)>,
-    /// What has its addresses in the end: by the first address, the end and the function.
-    live: BTreeMap<u64, (u64, usize)>,
+    live: Live,
 }
 
 impl PerfMap {
@@ -29,15 +28,7 @@ impl PerfMap {
                 || hexadecimal(std::str::from_utf8(fields.next()?).ok()?.trim_start_matches("0x"));
             let (Some(start), Some(size)) = (number(), number()) else { continue };
             let (Some(text), Some(end)) = (fields.next(), start.checked_add(size)) else { continue };
-            if size == 0 {
-                continue;
-            }
-            while let Some((&before, &(before_end, _))) = map.live.range(..end).next_back()
-                && before_end > start
-            {
-                map.live.remove(&before);
-            }
-            map.live.insert(start, (end, map.functions.len()));
+            map.live.put(start, end, map.functions.len());
             map.functions.push((start, name(text)));
         }
         map
@@ -45,8 +36,7 @@ impl PerfMap {
 
     /// The function at an address, and the offset in it.
     pub(crate) fn find(&self, address: u64) -> Option<(usize, u64)> {
-        let (start, (end, function)) = self.live.range(..=address).next_back()?;
-        (address < *end).then(|| (*function, address - start))
+        self.live.find(address)
     }
 }
 

@@ -8,8 +8,7 @@ use deburr_profile::jit_images;
 /// Makes programs of a jitdump, and checks them.
 ///
 /// # Panics
-/// Where functions overlap or are not where the image says, a byte of code is lost, or a program is refused for another reason than
-/// its size.
+/// Where functions overlap or are not where the image says, a byte of code is lost, or a program is refused.
 pub fn jit(data: &[u8]) {
     let Some((choice, bytes)) = split(data) else { return };
     let Ok(found) = jit_images(bytes) else { return };
@@ -24,8 +23,17 @@ pub fn jit(data: &[u8]) {
         let code: u64 = image.code.iter().map(|code| code.bytes.len() as u64).sum();
         assert!(code <= bytes.len() as u64);
         let request = Request { made_at_run_time: !choice.bit(0), ..Request::default() };
+        assert_eq!(code, written(&jit.elf));
         let report = check(&jit.elf, &request).expect("a program is checked");
         assert_eq!(report.coverage.executable_bytes, code);
         assert!(choice.bit(0) || report.isa_functions.is_empty() && report.advice.is_empty());
     }
+}
+
+/// The bytes of executable sections, by the headers themselves.
+fn written(elf: &[u8]) -> u64 {
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+    let headers = elf[word(&elf[40..]) as usize..].chunks_exact(64);
+    // SHF_ALLOC | SHF_EXECINSTR
+    headers.filter(|header| word(&header[8..]) == 6).map(|header| word(&header[32..])).sum()
 }

@@ -49,18 +49,13 @@ impl Profiles {
         let ReadProfiles { profile, remarks } = read::all(paths, given)?;
         let event = event::choose(&profile.events, event)?;
         let is_seen = |function: &&JitFunction| function.leaves.iter().any(|(_, of, _)| *of == event);
-        let identified = |function: &JitFunction| match &function.source {
-            JitSource::Jitdump { path, image_svma: Some(_) } => {
-                Some((Arc::clone(path), identity(&fs::metadata(&**path).ok()?)))
-            }
-            _ => None,
-        };
-        let mut jitdumps = BTreeMap::new();
+        let mut jitdumps: BTreeMap<Arc<str>, Identity> = BTreeMap::new();
         for function in profile.jit.iter().filter(is_seen) {
-            let is_known =
-                matches!(&function.source, JitSource::Jitdump { path, .. } if jitdumps.contains_key(path));
-            if !is_known {
-                jitdumps.extend(identified(function));
+            let JitSource::Jitdump { path, image_svma: Some(_) } = &function.source else { continue };
+            if !jitdumps.contains_key(path)
+                && let Ok(metadata) = fs::metadata(&**path)
+            {
+                jitdumps.insert(Arc::clone(path), identity(&metadata));
             }
         }
         let (found, checked_jitdumps) = (Mutex::default(), Mutex::default());

@@ -3,8 +3,9 @@
 //! A jitdump is one of the files to check, or else next to the profile, or else where it was when the profile was recorded. A perf
 //! map is next to the profile, or in `/tmp` of the machine of the recording, where perf looks for it.
 
+use crate::input::mapped::Bytes;
 use crate::system_error::error_text;
-use deburr_profile::{JitSource, MOST_JITDUMP, Profile, Request, WantedJitdump, read};
+use deburr_profile::{JitSource, Profile, Request, WantedJitdump, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -46,24 +47,28 @@ fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
         .iter()
         .filter_map(|wanted| Some((wanted.path.as_str(), place_of(&wanted.path, path, given)?)))
         .collect();
-    let mut dumps: Vec<(&str, Vec<u8>)> = Vec::new();
+    let mut dumps: Vec<(&str, Bytes)> = Vec::new();
     for (recorded, place) in &places {
-        match bounded(place, MOST_JITDUMP) {
+        match Bytes::open(place) {
             Ok(bytes) => dumps.push((recorded, bytes)),
+            Err(error) => remarks.push(format!("{}: {}", place.display(), error_text(&error))),
+        }
+    }
+    let is_of_here = is_of_this_machine(&first);
+    let mut maps: Vec<(u32, Vec<u8>)> = Vec::new();
+    for pid in &first.wanted_perf_maps {
+        let Some(place) = perf_map(*pid, path, is_of_here) else { continue };
+        match bounded(&place, MOST_MAP) {
+            Ok(bytes) => maps.push((*pid, bytes)),
             Err(reason) => remarks.push(format!("{}: {reason}", place.display())),
         }
     }
-    let maps: Vec<(u32, Vec<u8>)> = first
-        .wanted_perf_maps
-        .iter()
-        .filter_map(|pid| Some((*pid, perf_map(*pid, path, first.hostname.as_deref())?)))
-        .collect();
     if dumps.is_empty() && maps.is_empty() {
         remarks.extend(missing(&first, &places));
         return Ok(ReadProfiles { profile: first, remarks });
     }
     let request = Request {
-        jitdumps: &dumps.iter().map(|(path, bytes)| (*path, bytes.as_slice())).collect::<Vec<_>>(),
+        jitdumps: &dumps.iter().map(|(path, bytes)| (*path, &**bytes)).collect::<Vec<_>>(),
         perf_maps: &maps.iter().map(|(pid, bytes)| (*pid, bytes.as_slice())).collect::<Vec<_>>(),
     };
     let mut profile = match parse(path, &request) {
@@ -80,13 +85,17 @@ fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
         let place = places.get(recorded).map_or_else(|| recorded.to_owned(), |it| it.display().to_string());
         remarks.push(format!("{place}: {error}"));
     }
+    let changed = dumps.iter().filter(|(_, bytes)| !bytes.is_intact()).filter_map(|(it, _)| places.get(it));
+    remarks.extend(changed.map(|place| format!("{}: it changed while it was read", place.display())));
     remarks.extend(missing(&profile, &places));
     // From here on a jitdump is known by where it is.
+    let shown: BTreeMap<&str, Arc<str>> =
+        places.iter().map(|(recorded, place)| (*recorded, Arc::from(place.display().to_string()))).collect();
     for function in &mut profile.jit {
         if let JitSource::Jitdump { path, .. } = &mut function.source
-            && let Some(place) = places.get(&**path)
+            && let Some(place) = shown.get(&**path)
         {
-            *path = Arc::from(place.display().to_string());
+            *path = Arc::clone(place);
         }
     }
     Ok(ReadProfiles { profile, remarks })
@@ -128,13 +137,16 @@ fn bounded(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| error_text(&error))
 }
 
-/// The perf map of a process, if there is one. That in `/tmp` is another process's where another machine was recorded.
-fn perf_map(pid: u32, profile: &Path, recorded_on: Option<&str>) -> Option<Vec<u8>> {
-    let name = format!("perf-{pid}.map");
-    let beside = profile.with_file_name(&name);
+/// Whether a profile was recorded on this machine.
+fn is_of_this_machine(profile: &Profile) -> bool {
     let here = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let is_here = recorded_on.is_some_and(|host| host == here.trim_end());
-    let central = is_here.then(|| Path::new("/tmp").join(&name));
-    let found = [Some(beside), central].into_iter().flatten().find(|path| path.is_file())?;
-    bounded(&found, MOST_MAP).ok()
+    profile.hostname.as_deref().is_some_and(|host| host == here.trim_end())
+}
+
+/// Where the perf map of a process is, if there is one. That in `/tmp` is another process's where another machine was recorded.
+fn perf_map(pid: u32, profile: &Path, is_of_here: bool) -> Option<PathBuf> {
+    let name = format!("perf-{pid}.map");
+    let next_to_it = profile.with_file_name(&name);
+    let in_tmp = is_of_here.then(|| Path::new("/tmp").join(&name));
+    [Some(next_to_it), in_tmp].into_iter().flatten().find(|path| path.is_file())
 }

@@ -46,7 +46,7 @@ pub fn jit_images(bytes: &[u8]) -> Result<JitImages, Error> {
     })?;
     let faults = dump.cut.map(|at| format!("file offset {at:#x}: expected the rest of a record: left out"));
     let mut groups: Vec<(Range<u64>, Vec<elf::Function<'_>>)> = Vec::new();
-    for (start, number) in dump.live() {
+    for (start, number) in dump.live.iter() {
         let Some(function) = dump.functions.get(number) else { continue };
         let end = start.saturating_add(function.code.len() as u64);
         let function = elf::Function { svma: start, name: &function.name, code: function.code };

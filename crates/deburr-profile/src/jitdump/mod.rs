@@ -6,5 +6,5 @@ mod image;
 mod parse;
 
 pub use image::{JitImage, JitImages, jit_images};
+pub use parse::begins_jitdump;
 pub(crate) use parse::{Jitdump, is_jitdump_name};
-pub use parse::{MOST_JITDUMP, begins_jitdump};

@@ -8,7 +8,7 @@
 
 use crate::bytes::{Cursor, name};
 use crate::error::Error;
-use std::collections::BTreeMap;
+use crate::live::Live;
 
 /// `JiTD`, as a little-endian machine writes it.
 const MAGIC: u32 = 0x4a69_5444;
@@ -25,7 +25,7 @@ const MOST: usize = 1 << 20;
 const MOST_STEPS: u64 = 1 << 31;
 
 /// The largest jitdump that is read, in bytes: 1 GiB.
-pub const MOST_JITDUMP: u64 = 1 << 30;
+const MOST_JITDUMP: u64 = 1 << 30;
 
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub(crate) struct Jitdump<'a> {
     pub(crate) functions: Vec<Function<'a>>,
     /// By their first address.
     loaded: Vec<Loaded>,
-    /// What has its addresses in the end: by the first address, the end and the function. Nothing overlaps.
-    live: BTreeMap<u64, (u64, usize)>,
+    /// Where functions are in the end.
+    pub(crate) live: Live,
     /// `e_machine` of the code.
     pub(super) machine: u32,
     /// Where the last record begins, if it is cut off.
@@ -95,7 +95,7 @@ impl<'a> Jitdump<'a> {
         let mut dump = Jitdump {
             functions: Vec::new(),
             loaded: Vec::new(),
-            live: BTreeMap::new(),
+            live: Live::default(),
             machine,
             cut: None,
             has_time,
@@ -146,7 +146,7 @@ impl<'a> Jitdump<'a> {
         let text = name(text.split(|byte| *byte == 0).next().unwrap_or_default());
         let function = Function { name: text, svma: start, code: cursor.take(cursor.left())? };
         // Some write a function that is there once more.
-        let known = self.live.get(&start).and_then(|(_, known)| self.functions.get(*known));
+        let known = self.live.at(start).and_then(|known| self.functions.get(known));
         if known != Some(&function) {
             self.put(start, self.functions.len(), (function.code.len() as u64, time), cursor)?;
             self.functions.push(function);
@@ -158,8 +158,8 @@ impl<'a> Jitdump<'a> {
         // pid, tid, vma.
         cursor.skip(16)?;
         let (old, new, _size) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-        match self.live.remove(&old) {
-            Some((end, function)) => self.put(new, function, (end - old, time), cursor),
+        match self.live.take(old) {
+            Some((size, function)) => self.put(new, function, (size, time), cursor),
             None => Ok(()),
         }
     }
@@ -175,21 +175,8 @@ impl<'a> Jitdump<'a> {
         let end = start.checked_add(size);
         let end = end.ok_or_else(|| cursor.fault(format!("an address of {size} bytes, found {start:#x}")))?;
         self.loaded.push(Loaded { start, end, time, function, last_end: end });
-        if start == end {
-            return Ok(());
-        }
-        while let Some((&before, &(before_end, _))) = self.live.range(..end).next_back()
-            && before_end > start
-        {
-            self.live.remove(&before);
-        }
-        self.live.insert(start, (end, function));
+        self.live.put(start, end, function);
         Ok(())
-    }
-
-    /// Where functions are in the end, and their numbers, by address.
-    pub(crate) fn live(&self) -> impl Iterator<Item = (u64, usize)> {
-        self.live.iter().map(|(start, (_, function))| (*start, *function))
     }
 
     /// The function that had an address at a time, and the offset in it. `offset` is that of the sample.

@@ -1,7 +1,7 @@
 //! `perf.data` of Linux perf → tallies by offset in each mapped file.
 //!
 //! In: a file that can be read twice. Out: what [`Gather`] keeps. The first pass reads mappings, forks and execs into a
-//! [`Timeline`]; the second pass reads samples, each of which is then forgotten. Nothing is sorted, and no buffer grows with the
+//! [`Timeline`]; the second pass reads samples, each of which is then forgotten. No sample is sorted, and no buffer grows with the
 //! number of samples.
 //!
 //! A trace of Arm SPE is read in the second pass, too: each operation that it sampled is a sample of the trace's event, which names the
@@ -253,7 +253,8 @@ struct Samples<'j> {
 
 impl<'j> Samples<'j> {
     fn new(mappings: Mappings) -> Samples<'j> {
-        let Mappings { header, timeline, traces, mut gather, is_timed, .. } = mappings;
+        let Mappings { header, timeline, mut traces, mut gather, is_timed, .. } = mappings;
+        traces.end(is_timed && header.attrs.iter().all(Attr::has_default_clock));
         if traces.spe.is_none() {
             gather.unread_trace = traces.bytes;
         }
@@ -368,8 +369,7 @@ impl<'j> Samples<'j> {
                 (*self.undescribed.get_or_insert_with(|| gather.event(SPE.to_owned(), Precision::Precise)), 1)
             }
         };
-        let has_clock = self.is_timed && self.header.attrs.iter().all(Attr::has_default_clock);
-        let (pid, time) = self.traces.place(buffer, operation, has_clock);
+        let (pid, time) = self.traces.place(buffer, operation);
         let mode = match operation.instruction {
             None => record::MODE_UNKNOWN,
             Some(instruction) if instruction.is_user() => record::MODE_USER,

@@ -32,7 +32,7 @@ impl<'j> RunTime<'j> {
             code: Vec::new(),
             leaves: Vec::new(),
         }));
-        for (svma, number) in dump.live() {
+        for (svma, number) in dump.live.iter() {
             let function = self.functions.get_mut(first + number);
             if let Some(JitSource::Jitdump { image_svma, .. }) = function.map(|it| &mut it.source) {
                 *image_svma = Some(svma);

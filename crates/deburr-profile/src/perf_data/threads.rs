@@ -21,7 +21,6 @@ pub(super) struct Threads {
     cpus: HashMap<u32, Since>,
     threads: usize,
     switches: usize,
-    is_sorted: bool,
 }
 
 /// Adds a process where it is another one than the last.
@@ -43,7 +42,6 @@ impl Threads {
             return Err(Error::new(offset, format!("at most {MOST_THREADS} threads up to here")));
         }
         self.threads += usize::from(add(self.processes.entry(tid).or_default(), time, pid));
-        self.is_sorted = false;
         Ok(())
     }
 
@@ -51,28 +49,24 @@ impl Threads {
     pub(super) fn switch(&mut self, cpu: u32, pid: u32, time: u64) {
         if self.switches < MOST_SWITCHES {
             self.switches += usize::from(add(self.cpus.entry(cpu).or_default(), time, pid));
-            self.is_sorted = false;
         }
     }
 
-    fn sort(&mut self) {
-        if !std::mem::replace(&mut self.is_sorted, true) {
-            let lists = self.processes.values_mut().chain(self.cpus.values_mut());
-            lists.for_each(|list| list.sort_by_key(|(time, _)| *time));
-        }
+    /// Sorts what was noted by time: from here on it can be looked up.
+    pub(super) fn sort(&mut self) {
+        let lists = self.processes.values_mut().chain(self.cpus.values_mut());
+        lists.for_each(|list| list.sort_by_key(|(time, _)| *time));
     }
 
     /// The process of a thread. What was there before the thread was first seen is not known: then its first process counts.
-    pub(super) fn process(&mut self, tid: u32, time: u64) -> u32 {
-        self.sort();
+    pub(super) fn process(&self, tid: u32, time: u64) -> u32 {
         let Some(list) = self.processes.get(&tid) else { return tid };
         let last = list.partition_point(|(since, _)| *since <= time).saturating_sub(1);
         list.get(last).map_or(tid, |(_, pid)| *pid)
     }
 
     /// The process that ran on a CPU, where known.
-    pub(super) fn on_cpu(&mut self, cpu: u32, time: u64) -> Option<u32> {
-        self.sort();
+    pub(super) fn on_cpu(&self, cpu: u32, time: u64) -> Option<u32> {
         let list = self.cpus.get(&cpu)?;
         let last = list.partition_point(|(since, _)| *since <= time).checked_sub(1)?;
         list.get(last).map(|(_, pid)| *pid)
@@ -89,6 +83,7 @@ mod tests {
         for (pid, tid, time) in [(10, 10, 1), (10, 11, 5), (10, 11, 6), (20, 11, 50), (11, 11, 90)] {
             threads.thread(pid, tid, time, 0).unwrap();
         }
+        threads.sort();
         let found = [0, 5, 49, 50, 89, 90].map(|time| threads.process(11, time));
         assert_eq!(found, [10, 10, 10, 20, 20, 11]);
         assert_eq!((threads.process(10, 9), threads.process(77, 9)), (10, 77));
@@ -100,6 +95,7 @@ mod tests {
         for (cpu, pid, time) in [(0, 10, 5), (1, 30, 1), (0, 10, 6), (0, 20, 8)] {
             threads.switch(cpu, pid, time);
         }
+        threads.sort();
         let found = [4, 5, 7, 8, 99].map(|time| threads.on_cpu(0, time));
         assert_eq!(found, [None, Some(10), Some(10), Some(20), Some(20)]);
         assert_eq!((threads.on_cpu(1, 2), threads.on_cpu(2, 2), threads.switches), (Some(30), None, 3));

@@ -117,12 +117,12 @@ impl Traces {
         match found.kind {
             record::AUXTRACE_INFO => self.information(found)?,
             record::AUXTRACE => self.bytes = self.bytes.saturating_add(cursor.u64()?),
+            record::TIME_CONV => self.clock = Clock::parse(found)?,
+            _ if self.spe.is_none() => {}
             record::AUX => {
                 let (_position, _size, flags) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
                 self.gaps = self.gaps.saturating_add(u64::from(flags & INCOMPLETE != 0));
             }
-            record::TIME_CONV => self.clock = Clock::parse(found)?,
-            _ if self.spe.is_none() => {}
             record::COMM | record::MMAP | record::MMAP2 => {
                 self.threads.thread(cursor.u32()?, cursor.u32()?, time, found.offset)?;
             }
@@ -173,17 +173,19 @@ impl Traces {
         self.latest = self.latest.max(time);
     }
 
-    /// In which process an operation of a buffer was sampled, and when. `has_clock`: whether times are those of the kernel's clock.
-    pub(super) fn place(&mut self, buffer: &Buffer, operation: &Operation, has_clock: bool) -> (u32, u64) {
-        let clock = self.clock.filter(|_| has_clock);
-        let time = clock.zip(operation.ticks).map(|(clock, ticks)| clock.time(ticks));
-        let time = time.unwrap_or(self.latest);
-        let of_buffer = buffer.tid.map(|tid| self.threads.process(tid, time));
-        let pid = match (operation.thread, buffer.cpu) {
-            (Some(tid), _) => Some(self.threads.process(tid, time)),
-            (None, Some(cpu)) => self.threads.on_cpu(cpu, time).or(of_buffer),
-            (None, None) => of_buffer,
-        };
+    /// Ends the first pass. `has_clock`: whether times are those of the kernel's clock, which ticks are converted to.
+    pub(super) fn end(&mut self, has_clock: bool) {
+        self.threads.sort();
+        self.clock = self.clock.filter(|_| has_clock);
+    }
+
+    /// In which process an operation of a buffer was sampled, and when.
+    pub(super) fn place(&self, buffer: &Buffer, operation: &Operation) -> (u32, u64) {
+        let time = self.clock.zip(operation.ticks).map_or(self.latest, |(clock, ticks)| clock.time(ticks));
+        let process = |tid: u32| self.threads.process(tid, time);
+        let named = operation.thread.map(process);
+        let pid =
+            named.or_else(|| self.threads.on_cpu(buffer.cpu?, time)).or_else(|| buffer.tid.map(process));
         (pid.unwrap_or(NONE), time)
     }
 }

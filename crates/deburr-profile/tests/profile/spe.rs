@@ -1,6 +1,6 @@
 //! Traces of Arm SPE, in files that are written here: packets by the manual's tables, records as perf and the kernel write them.
 //!
-//! `spe.data` is such a file, and `spe.report` is what perf makes of it. With `DEBURR_BLESS` set the file is written.
+//! `spe.data` is such a file, and `spe.script` is what perf makes of it. With `DEBURR_BLESS` set the file is written.
 
 use super::recording::{
     Attributes, CPU, CPU_CLOCK, IDENTIFIER, IP, PERIOD, Recording, SAMPLE, Sample, TID, TIME,
@@ -362,9 +362,12 @@ fn traces_of_other_hardware_are_not_read() {
         traced.0.map(10, 0, [0x40_0000, 0x10000, 0x1000], "/a", 5);
         let whole = packets(&[at(0x40_0010)]);
         traced.operations(&[at(0x40_0010)]);
+        // Truncated: of a trace that is not read, nothing is missed.
+        traced.0.timed(11, 0, words(&[0, 0, 1]), 10, 2);
         traced.0.sample(Sample { ip: 0x40_0020, ..SAMPLE });
         let profile = traced.profile();
         assert_eq!((profile.unread_trace, profile.events.len()), (whole.len() as u64, 1));
+        assert_eq!(profile.lost.gaps, 0);
         assert_eq!(profile.events[0].precision, Precision::Skids);
         assert_eq!(leaves(&profile, 0), BTreeMap::from([(file_offset("/a", 0x1020), tally(1, 1000))]));
     }
