@@ -6,6 +6,7 @@ markup. Leaves pictures of the page: light, dark, and as narrow as a telephone.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 from urllib.parse import quote
@@ -54,6 +55,29 @@ def sums(browser):
     for name, paths in (("only in the old build", DIFF["only_old"]), ("not compared", DIFF["skipped"])):
         if paths:
             assert tab.locator("#limits summary", has_text=f"{len(paths)} file").filter(has_text=name).count() == 1, name
+
+
+def without_rows(chromium):
+    """The first screen does not depend on the rows, which have no room in a large run."""
+    def first_screen(page):
+        browser = Browser(chromium, "light", page)
+        browser.open()
+        said = [browser.tab.locator(part).inner_text() for part in ("h1", "#lead", "#facts")]
+        browser.context.close()
+        return said
+
+    def bare(found):
+        records = json.loads(found.group(2))
+        for record in records:
+            record.pop("findings", None)
+        return found.group(1) + json.dumps(records).replace("<", "\\u003c") + "</script>"
+    page = PICTURES / "without-rows.html"
+    page.write_text(re.sub(r'(<script type="application/json" class="files">)(.*?)</script>', bare, PAGE.read_text()))
+    whole = first_screen(PAGE)
+    assert first_screen(page) == whole
+    for severity in {group["severity"] for change, _, group in GROUPS if change == "appeared"}:
+        count = sum(group["count"] for change, _, group in GROUPS if change == "appeared" and group["severity"] == severity)
+        assert f"{count:,} {severity}" in whole[2], (severity, count, whole[2])
 
 
 def filters(browser):
@@ -159,6 +183,7 @@ def main():
             part(browser)
         browser.check("after all")
         browser.context.close()
+        without_rows(chromium)
         chromium.close()
 
 

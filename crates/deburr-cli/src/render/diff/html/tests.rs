@@ -152,7 +152,14 @@ fn what_has_no_room_is_counted() {
     assert!(left_out.as_u64().unwrap() >= came as u64 && came > 0, "{left_out}");
     // Sums do not depend on the room.
     let sum: u64 = all[0].diff.came.iter().map(|group| group.count).sum();
-    assert_eq!(files(&page)[0]["came"], sum);
+    let file = files(&page).remove(0);
+    assert_eq!(file["came"], sum);
+    let by_severity = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let of_severity = all[0].diff.came.iter().filter(|group| group.severity == severity);
+        of_severity.map(|group| group.count).sum::<u64>()
+    });
+    assert_eq!(by_severity.iter().sum::<u64>(), sum);
+    assert_eq!(file["came_by_severity"], serde_json::json!(by_severity));
 }
 
 #[test]

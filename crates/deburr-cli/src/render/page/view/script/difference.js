@@ -7,6 +7,8 @@ const differs = file => !file.old || (file.levels || []).length + file.came + fi
 /// How many named functions differ, those without a row among them.
 const differing = file => file.differing?.[0] || 0;
 const fateMark = fate => element("span", { class: `mark-of f-${fate}` }, fate);
+/// How many findings appeared, by severity, those without a row among them.
+const cameBySeverity = () => SEVERITIES.map((severity, at) => [severity, sumOver(file => file.came_by_severity[at])]);
 const needed = file => (file.levels || []).find(level => level.what === "needed");
 const arrow = (before, after) => [name(before || "none"), " → ", name(after || "none")];
 
@@ -27,10 +29,9 @@ function comparedLead() {
   if (files.length === 0) return "No two files belong together. What was not compared is listed below.";
   const changed = files.filter(differs).length;
   const raised = files.filter(file => needed(file)?.raised).length;
-  const severe = SEVERITIES.slice(0, SEVERITIES.indexOf(run.fail_on) + 1);
-  const came = findings.filter(finding => finding.change === "appeared" && severe.includes(finding.severity));
+  const came = cameBySeverity().slice(0, SEVERITIES.indexOf(run.fail_on) + 1).reduce((sum, [, count]) => sum + count, 0);
   const reasons = [raised > 0 && counted(raised, "file needs a higher level", "files need a higher level"),
-    came.length > 0 && `${counted(sumOf(came), "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
+    came > 0 && `${counted(came, "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
   if (run.worse && reasons.length) return `${listed(reasons)}.`;
   return changed ? `${counted(changed, "file")} of ${grouped(files.length)} differ${changed === 1 ? "s" : ""}; no level is raised, and no finding appeared that counts.`
     : `${counted(files.length, "file")}: no difference in levels, findings, and what is compared of functions.`;
@@ -44,8 +45,7 @@ function comparedFacts() {
   const raised = levels.filter(([, level]) => level.raised && level.what === "needed");
   const shown = [...raised, ...levels.filter(pair => !raised.includes(pair))].slice(0, 6);
   const chip = (fate, count) => [element("a", { class: "chip", ...to({ change: fate, section: "findings", open: "" }) }, fateMark(fate), " ", data(`fate ${fate}`, count)), " "];
-  const appeared = findings.filter(finding => finding.change === "appeared");
-  const bySeverity = SEVERITIES.map(severity => [severity, sumOf(appeared.filter(finding => finding.severity === severity))]).filter(([, count]) => count);
+  const bySeverity = cameBySeverity().filter(([, count]) => count);
   const different = sumOver(differing);
   const parts = [["appeared", "came"], ["gone", "went"], ["moved", "moved"], ["remained", "same"]];
   return [
