@@ -186,7 +186,10 @@ int __attribute__((noinline)) sum(const int *p, int n) {
 int __attribute__((noinline)) add(_Atomic int *p, int v) { return atomic_fetch_add(p, v); }
 #ifdef NEXT
 int __attribute__((noinline)) join(_Atomic int *p, int v) { return atomic_fetch_or(p, v); }
+int __attribute__((noinline)) both(_Atomic int *p, int v) { return atomic_fetch_xor(p, v) + atomic_fetch_xor(p + 1, v); }
 #else
+int __attribute__((noinline)) left(_Atomic int *p, int v) { return atomic_fetch_xor(p, v); }
+int __attribute__((noinline)) right(_Atomic int *p, int v) { return atomic_fetch_xor(p, v); }
 int __attribute__((noinline)) mask(_Atomic int *p, int v) { return atomic_fetch_and(p, v); }
 #endif
 int main(int argc, char **argv) {

@@ -6,7 +6,7 @@ use super::listed::ListedFunction;
 use crate::render::page::view::room::Rooms;
 use crate::render::page::view::texts::{Texts, row, shown_value};
 use deburr_core::diff::{
-    BuiltFunction, FileDiff, FindingGroup, FunctionPair, Inspection, function_pairs, moved_to, remaining,
+    BuiltFunction, FileDiff, FindingGroup, FunctionPair, Inspection, function_pairs, remaining,
 };
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -28,6 +28,9 @@ pub(crate) struct BuildOfFile<'b> {
     /// Functions with findings that are not listed.
     pub(crate) left_out: u64,
 }
+
+/// What became of findings, they, and the function that they moved from.
+type FindingRow<'d> = (&'static str, &'d FindingGroup, Option<&'d str>);
 
 /// What the page has of one comparison.
 #[derive(Debug, Default)]
@@ -87,20 +90,21 @@ impl DrawnFile {
         diff: &FileDiff,
         (rooms, texts): (&mut Rooms, &mut Texts),
     ) {
-        let moved = moved_to(new, &diff.moved);
-        let moved: Vec<_> = moved.into_iter().map(|(group, from)| (group, Some(from))).collect();
         let remained = old.map(|old| remaining(old, new)).unwrap_or_default();
-        let plain = |groups: &[FindingGroup]| groups.iter().map(|it| (it.clone(), None)).collect::<Vec<_>>();
-        let all = [
-            ("appeared", plain(&diff.came)),
-            ("gone", plain(&diff.went)),
-            ("moved", moved),
-            ("remained", plain(&remained)),
-        ];
-        let rows = all.iter().flat_map(|(change, groups)| groups.iter().map(move |group| (*change, group)));
+        fn plain<'g>(
+            change: &'static str,
+            groups: &'g [FindingGroup],
+        ) -> impl Iterator<Item = FindingRow<'g>> + Clone {
+            groups.iter().map(move |group| (change, group, None))
+        }
+        let moved = diff.moved.iter().map(|moved| ("moved", &moved.group, Some(&*moved.from)));
+        let rows = plain("appeared", &diff.came)
+            .chain(plain("gone", &diff.went))
+            .chain(moved)
+            .chain(plain("remained", &remained));
         let count = rooms.findings.take(rows.clone().count());
-        self.rules.extend(rows.clone().map(|(_, (group, _))| group.rule.to_string()));
-        let finding = |(change, (group, from)): (&str, &(FindingGroup, Option<String>))| {
+        self.rules.extend(rows.clone().map(|(_, group, _)| group.rule.to_string()));
+        let finding = |(change, group, from): FindingRow<'_>| {
             let source = group.source.as_deref();
             row([
                 texts.number(change),
@@ -113,7 +117,7 @@ impl DrawnFile {
                 texts.optional(source.map(|source| source.file.as_str())),
                 source.map_or(Value::Null, |source| source.line.into()),
                 if group.count > 1 { group.count.into() } else { Value::Null },
-                texts.optional(from.as_deref()),
+                texts.optional(from),
             ])
         };
         self.findings = rows.take(count).map(finding).collect();

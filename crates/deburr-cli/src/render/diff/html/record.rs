@@ -66,9 +66,8 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
 
 /// How many errors, warnings and notes.
 fn came_by_severity(came: &[FindingGroup]) -> [u64; 3] {
-    [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
-        came.iter().filter(|group| group.severity == severity).map(|group| group.count).sum()
-    })
+    [Severity::Error, Severity::Warning, Severity::Note]
+        .map(|severity| came.iter().filter(|group| group.severity == severity).map(|group| group.count).sum())
 }
 
 /// The record of the run.

@@ -97,7 +97,8 @@ function readCompared(file) {
   for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
     finding.count ||= 1;
     finding.build = finding.change === "gone" ? "old" : "";
-    finding.key = `${finding.change}:${file.path}:${finding.place}:${finding.rule}`;
+    // What moved to one place may come from several functions.
+    finding.key = `${finding.change}:${file.path}:${finding.place}:${finding.rule}${finding.from ? `:${finding.from}` : ""}`;
     findings.push(finding);
   }
   const text = value => value ? file.texts[value] : "";
