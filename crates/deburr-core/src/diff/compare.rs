@@ -461,24 +461,25 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &Found<'_>) -> Vec<FindingGroup>
 
 /// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones),
 /// they are compared as one.
-pub(super) fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<Named>> {
-    let mut found: BTreeMap<&str, Vec<Named>> = BTreeMap::new();
+pub(super) fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<&Named>> {
+    let mut found: BTreeMap<&str, Vec<&Named>> = BTreeMap::new();
     for function in &inspection.functions {
-        found.entry(&function.name).or_default().push(function.clone());
+        found.entry(&function.name).or_default().push(function);
     }
     found
 }
 
-pub(super) fn as_one(functions: &[Named]) -> Vec<Named> {
-    let sum = functions.iter().cloned().reduce(|a, b| Named {
+/// What some functions are together; nothing of none.
+pub(super) fn as_one(functions: &[&Named]) -> Option<Named> {
+    let (first, rest) = functions.split_first()?;
+    Some(rest.iter().fold((*first).clone(), |a, b| Named {
         size: a.size + b.size,
         computes: a.computes.max(b.computes),
         moves: a.moves.max(b.moves),
         atomics: a.atomics.plus(b.atomics),
         features: a.features.union(b.features),
         ..a
-    });
-    sum.into_iter().collect()
+    }))
 }
 
 fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
@@ -487,11 +488,11 @@ fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
     diff.functions_came = after.keys().filter(|name| !before.contains_key(*name)).count() as u64;
     for (name, old) in &before {
         let Some(new) = after.get(name) else { continue };
-        let (old, new) = match old.len() == new.len() {
-            true => (old.clone(), new.clone()),
-            false => (as_one(old), as_one(new)),
-        };
-        diff.functions.extend(old.iter().zip(&new).filter_map(|(old, new)| function_diff(old, new)));
+        if old.len() == new.len() {
+            diff.functions.extend(old.iter().zip(new).filter_map(|(old, new)| function_diff(old, new)));
+        } else if let Some((old, new)) = as_one(old).zip(as_one(new)) {
+            diff.functions.extend(function_diff(&old, &new));
+        }
     }
 }
 
