@@ -73,12 +73,9 @@ impl DrawnFile {
         rooms.code.leave_out(new.left_out);
         drawn.new_code = fitting(new.code.iter(), rooms);
         if let Some(old) = old {
-            let went: BTreeSet<_> = diff.went.iter().map(|it| (it.section.clone(), it.svma)).collect();
-            let is_about = |code: &&ListedFunction| code.about.iter().any(|place| went.contains(place));
-            let about = old.code.iter().filter(is_about);
-            let listed: BTreeSet<_> = about.clone().flat_map(|code| &code.about).cloned().collect();
-            rooms.code.leave_out(went.difference(&listed).count() as u64);
-            drawn.old_code = fitting(about, rooms);
+            let (code, left_out) = code_of(&diff.went, old.code);
+            rooms.code.leave_out(left_out);
+            drawn.old_code = fitting(code.into_iter(), rooms);
         }
         drawn
     }
@@ -177,6 +174,26 @@ fn function(what: &[&str], pair: &FunctionPair, texts: &mut Texts) -> Value {
         pair.findings.1.into(),
         pair.calls.map_or(Value::Null, |(old, new)| json!([old, new])),
     ])
+}
+
+/// The functions that findings are in, and how many are not listed. Of code without a name nobody knows what is one function:
+/// each place counts as one.
+pub(super) fn code_of<'c>(
+    groups: &[FindingGroup],
+    code: &'c [ListedFunction],
+) -> (Vec<&'c ListedFunction>, u64) {
+    let (named, nameless): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.function.is_some());
+    let names: BTreeSet<&str> = named.iter().filter_map(|group| group.function.as_deref()).collect();
+    let places: BTreeSet<_> = nameless.iter().map(|group| (group.section.clone(), group.svma)).collect();
+    let is_wanted = |code: &&ListedFunction| match code.name.as_deref() {
+        Some(name) => names.contains(name),
+        None => code.about.iter().any(|place| places.contains(place)),
+    };
+    let wanted: Vec<_> = code.iter().filter(is_wanted).collect();
+    let listed_names: BTreeSet<&str> = wanted.iter().filter_map(|code| code.name.as_deref()).collect();
+    let listed_places: BTreeSet<_> = wanted.iter().flat_map(|code| &code.about).cloned().collect();
+    let left_out = names.difference(&listed_names).count() + places.difference(&listed_places).count();
+    (wanted, left_out as u64)
 }
 
 /// The code that has room.

@@ -1,6 +1,6 @@
 //! The page's data compared with what differs, and what must hold whatever the files say.
 
-use super::drawn::{BuildOfFile, DrawnFile};
+use super::drawn::{BuildOfFile, DrawnFile, code_of};
 use super::listed::ListedFunction;
 use super::page;
 use crate::render::diff::{Compared, DiffSummary, NotCompared, json};
@@ -9,9 +9,10 @@ use crate::render::page::view::room::Rooms;
 use deburr_core::diff::Inspection;
 use deburr_core::finding::Severity;
 use deburr_core::listing::Listing;
+use deburr_core::report::PlacedFinding;
 use deburr_core::{Request, compare, inspect_with_code};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const LSE: &str = "miss-lse.o";
 const INLINE: &str = "hit-cas.o";
@@ -34,6 +35,13 @@ fn compared(path: &str, old: &str, new: &str, rooms: &mut Rooms) -> Compared {
     let drawn = Some(DrawnFile::of(Some(old), new, &diff, rooms));
     let (level, old_level) = (after.report.level.clone(), Some(before.report.level.clone()));
     Compared { old: Some(path.to_owned()), new: path.to_owned(), level, old_level, drawn, diff }
+}
+
+/// The same finding with another severity, at another place.
+fn at_end(mut finding: PlacedFinding, severity: Severity) -> PlacedFinding {
+    finding.severity = severity;
+    finding.svma.0 += 4;
+    finding
 }
 
 fn summary() -> DiffSummary {
@@ -135,6 +143,54 @@ fn code_of_what_is_gone_is_that_of_the_old_build() {
     let page = written(&same, &summary(), &Rooms::default());
     assert!(scripts(&page, "data-build=\"old\"").is_empty());
     assert_eq!(json_in(&page, "class=\"code\"").len(), 1);
+}
+
+/// Findings beyond those that a listing shows the surroundings of are in it all the same, and a function is left out once.
+#[test]
+fn old_code_is_found_by_its_function_and_counted_by_functions() {
+    let [(mut before, old_code), (after, _)] = [INLINE, LSE].map(inspected);
+    // Each function that lost findings lost another, of its own kind.
+    let more: Vec<_> = before.report.findings.iter().cloned().map(|it| at_end(it, Severity::Note)).collect();
+    before.report.findings.extend(more);
+    let diff = compare(Some(&before), &after);
+    let names: BTreeSet<_> = diff.went.iter().map(|group| group.function.clone().unwrap()).collect();
+    assert!(diff.went.len() > names.len() && !names.is_empty());
+    let mut code = ListedFunction::all(&old_code);
+    let mut drawn = |code: &[ListedFunction]| {
+        let mut rooms = Rooms::default();
+        let old = BuildOfFile { inspection: &before, code, left_out: 0 };
+        let new = BuildOfFile { inspection: &after, code: &[], left_out: 0 };
+        let drawn = DrawnFile::of(Some(old), new, &diff, &mut rooms);
+        (drawn.old_code.len(), rooms.value()["code"]["left_out"].clone())
+    };
+    assert_eq!(drawn(&[]), (0, names.len().into()));
+    assert_eq!(drawn(&code[1..]), (names.len() - 1, 1.into()));
+    for function in &mut code {
+        function.about.clear();
+    }
+    assert_eq!(drawn(&code), (names.len(), 0.into()), "no mark, and yet the function");
+    // Code without a name is found by its places alone.
+    for function in &mut code {
+        function.name = None;
+    }
+    assert_eq!(drawn(&code), (0, names.len().into()));
+}
+
+#[test]
+fn code_without_a_name_is_found_by_its_place() {
+    let [(mut before, old_code), (after, _)] = [INLINE, LSE].map(inspected);
+    for finding in &mut before.report.findings {
+        finding.function = None;
+    }
+    let diff = compare(Some(&before), &after);
+    assert!(!diff.went.is_empty() && diff.went.iter().all(|group| group.function.is_none()));
+    let mut code = ListedFunction::all(&old_code);
+    for function in &mut code {
+        function.name = None;
+    }
+    let (found, left_out) = code_of(&diff.went, &code);
+    assert_eq!((found.len(), left_out), (diff.went.len(), 0));
+    assert_eq!(code_of(&diff.went, &[]).1, diff.went.len() as u64);
 }
 
 #[test]
