@@ -20,11 +20,12 @@ pub(super) const FINDING: [&str; 11] =
 /// level and how many have the name; one of `changes`: what, old and new; `calls`: old and new.
 pub(super) const FUNCTION: [&str; 8] = ["name", "what", "old", "new", "changes", "gained", "lost", "calls"];
 
-/// A build's part in a comparison.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BuildOfFile<'b> {
-    pub(crate) inspection: &'b Inspection,
-    pub(crate) code: &'b [ListedFunction],
+/// What is held of a file of one build.
+#[derive(Debug)]
+pub(crate) struct InspectedFile {
+    pub(crate) inspection: Inspection,
+    /// The functions with findings, where a page is wanted.
+    pub(crate) code: Vec<ListedFunction>,
     /// Functions with findings that are not listed.
     pub(crate) left_out: u64,
 }
@@ -54,26 +55,27 @@ pub(crate) struct DrawnFile {
 impl DrawnFile {
     /// Draws a comparison.
     pub(crate) fn of(
-        old: Option<BuildOfFile<'_>>,
-        new: BuildOfFile<'_>,
+        old: Option<&InspectedFile>,
+        new: &InspectedFile,
         diff: &FileDiff,
         rooms: &mut Rooms,
     ) -> DrawnFile {
-        let before = old.map(|old| old.inspection);
+        let before = old.map(|old| &old.inspection);
+        let after = &new.inspection;
         let mut texts = Texts::default();
         let bytes = |it: &Inspection| it.report.coverage.executable_bytes;
         let mut drawn = DrawnFile {
-            bytes: (before.map_or(0, bytes), bytes(new.inspection)),
-            advice: shown_value(json!(new.inspection.report.advice)),
+            bytes: (before.map_or(0, bytes), bytes(after)),
+            advice: shown_value(json!(after.report.advice)),
             ..DrawnFile::default()
         };
-        drawn.add_findings(before, new.inspection, diff, (rooms, &mut texts));
-        drawn.add_functions(&function_pairs(before, new.inspection, diff), (rooms, &mut texts));
+        drawn.add_findings(before, after, diff, (rooms, &mut texts));
+        drawn.add_functions(&function_pairs(before, after, diff), (rooms, &mut texts));
         drawn.texts = texts.finish();
         rooms.code.leave_out(new.left_out);
         drawn.new_code = fitting(new.code.iter(), rooms);
         if let Some(old) = old {
-            let (code, left_out) = code_of(&diff.went, old.code);
+            let (code, left_out) = code_of(&diff.went, &old.code);
             rooms.code.leave_out(left_out);
             drawn.old_code = fitting(code.into_iter(), rooms);
         }

@@ -8,7 +8,7 @@ use deburr_core::report::Hex;
 use std::sync::Arc;
 
 /// One function's code.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ListedFunction {
     /// How many instructions are shown.
     pub(crate) insns: usize,
