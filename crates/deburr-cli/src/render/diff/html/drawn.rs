@@ -200,12 +200,7 @@ pub(super) fn code_of<'c>(
 
 /// The code that has room.
 fn fitting<'c>(code: impl Iterator<Item = &'c ListedFunction>, rooms: &mut Rooms) -> Vec<String> {
-    let mut fitting = Vec::new();
-    for function in code {
-        match rooms.code.take_all(function.insns) {
-            true => fitting.push(function.json.clone()),
-            false => rooms.code.leave_out(1),
-        }
-    }
-    fitting
+    code.filter(|function| rooms.code.take_all(function.insns))
+        .map(|function| function.json.clone())
+        .collect()
 }

@@ -38,10 +38,13 @@ impl Room {
         given as usize
     }
 
-    /// Whether all of so many have room, which is taken.
+    /// Whether all of so many have room, which is taken; otherwise one thing is left out.
     pub(crate) fn take_all(&mut self, wanted: usize) -> bool {
         let has_room = wanted as u64 <= self.left.min(self.of_file);
-        self.left -= if has_room { wanted as u64 } else { 0 };
+        match has_room {
+            true => self.left -= wanted as u64,
+            false => self.left_out += 1,
+        }
         has_room
     }
 
