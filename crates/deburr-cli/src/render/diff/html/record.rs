@@ -5,6 +5,7 @@
 //! - `path` and `old`, the paths in the new build and in the old one; `level` and `old_level`; `levels` as in
 //!   `deburr diff --format json`; `worse`; the sums `came`, `went`, `moved`, `same`, `functions_came` and `functions_went`,
 //!   and `came_by_severity`: errors, warnings and notes, whether or not there is room for their rows;
+//! - `advice`: what removes findings of the new build, as in its report;
 //! - `bytes` of code, old and new; `differing` and `unchanged`: how many named functions, and their bytes in the new build;
 //! - `texts`: the texts of its rows, which refer to them by number;
 //! - `findings` and `functions` (those that differ): rows whose columns [`drawn`](super::drawn) names.
@@ -28,7 +29,6 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
     let diff = &it.diff;
     let sum = |groups: &[FindingGroup]| groups.iter().map(|group| group.count).sum::<u64>();
     let texts = shown_value(json!({
-        "arch": diff.arch,
         "old": it.old,
         "old_level": it.old_level,
         "level": it.level,

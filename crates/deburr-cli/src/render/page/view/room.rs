@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Findings of a run, and of one file.
 const FINDINGS: (u64, u64) = (100_000, 25_000);
-/// Functions above the first level.
+/// Functions above the first level; of a comparison, those that differ.
 const FUNCTIONS: (u64, u64) = (100_000, 20_000);
 /// Instructions.
 const INSNS: (u64, u64) = (200_000, 30_000);
