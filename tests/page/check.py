@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from browser import LOOKS, Browser, keyboard, place, shown, treemap
+from browser import Browser, keyboard, looks, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
@@ -176,23 +176,10 @@ def weights(chromium):
 
 
 def main():
-    PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         # No sandbox where tests run as root, in containers: the page is a file of ours.
         chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
-        for look in LOOKS:
-            browser = Browser(chromium, look, PAGE)
-            browser.open()
-            browser.check(look)
-            sums(browser)
-            browser.tab.screenshot(path=PICTURES / f"{look}.png", full_page=True)
-            for name, state in (("finding", FINDINGS and link("finding", *FINDINGS[0])), ("function", FUNCTIONS and link("function", *FUNCTIONS[0]))):
-                if state:
-                    browser.open(state)
-                    browser.tab.wait_for_selector("#detail[open]")
-                    browser.check(f"{look}, {name}")
-                    browser.tab.screenshot(path=PICTURES / f"{look}-{name}.png")
-            browser.context.close()
+        looks(chromium, PAGE, PICTURES, sums, {kind: link(kind, *items[0]) for kind, items in (("finding", FINDINGS), ("function", FUNCTIONS)) if items})
         assert FINDINGS or not PROFILED, "a profile without a finding"
         if FINDINGS:
             browser = Browser(chromium, "light", PAGE)

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from browser import LOOKS, Browser, keyboard, place, shown, treemap
+from browser import Browser, keyboard, looks, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
@@ -164,24 +164,13 @@ def functions(browser):
 
 
 def main():
-    PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         # No sandbox where tests run as root, in containers: the page is a file of ours.
         chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
         opened = [(change, link(change, file, group)) for change, file, group in GROUPS]
         opened += [("function", function_link(file, function["function"])) for file in FILES for function in file["functions"]]
-        for look in LOOKS:
-            browser = Browser(chromium, look, PAGE)
-            browser.open()
-            browser.check(look)
-            sums(browser)
-            browser.tab.screenshot(path=PICTURES / f"{look}.png", full_page=True)
-            for name, state in dict(reversed(opened)).items():
-                browser.open(state)
-                browser.tab.wait_for_selector("#detail[open]")
-                browser.check(f"{look}, {name}")
-                browser.tab.screenshot(path=PICTURES / f"{look}-{name}.png")
-            browser.context.close()
+        # The first of each kind.
+        looks(chromium, PAGE, PICTURES, sums, dict(reversed(opened)))
         browser = Browser(chromium, "light", PAGE)
         parts = [filters, details, others, functions] if FILES else []
         parts += [keyboard] if sum(SUMS.values()) else []
