@@ -57,6 +57,23 @@ class Browser:
         return float(self.tab.locator(selector).first.get_attribute("value"))
 
 
+def looks(chromium, page, pictures, sums, states):
+    """The page in each look: the numbers on its first screen, which `sums` reads, and what each of the named states opens."""
+    pictures.mkdir(parents=True, exist_ok=True)
+    for look in LOOKS:
+        browser = Browser(chromium, look, page)
+        browser.open()
+        browser.check(look)
+        sums(browser)
+        browser.tab.screenshot(path=pictures / f"{look}.png", full_page=True)
+        for name, state in states.items():
+            browser.open(state)
+            browser.tab.wait_for_selector("#detail[open]")
+            browser.check(f"{look}, {name}")
+            browser.tab.screenshot(path=pictures / f"{look}-{name}.png")
+        browser.context.close()
+
+
 def keyboard(browser):
     """Without a pointer: to the table, down its rows, into a finding, on to the next, and back."""
     tab = browser.tab

@@ -11,13 +11,15 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from browser import LOOKS, Browser, keyboard, place, shown, treemap
+from browser import Browser, keyboard, looks, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
 REPORTS = json.loads(REPORT.read_text())
 FILES = REPORTS["files"]
 FINDINGS = [(file, finding) for file in FILES for finding in file["findings"]]
+# What a profile brings is looked at in all its parts: a program with one is made to have them.
+PROFILED = any("profile" in file for file in FILES)
 FUNCTIONS = [(file, function) for file in FILES for function in file["isa_functions"]]
 
 
@@ -91,7 +93,9 @@ def details(browser):
 def callers(browser):
     """The calls that a helper's samples were given back to are a table of those in the report, with links to what is there."""
     tab = browser.tab
-    for file, finding in [(file, finding) for file, finding in FINDINGS if finding.get("callers")]:
+    called = [(file, finding) for file, finding in FINDINGS if finding.get("callers")]
+    assert called or not PROFILED, "no finding has callers"
+    for file, finding in called:
         browser.open(link("finding", file, finding))
         rows = tab.locator("#detail .callers tbody tr")
         assert rows.count() == len(finding["callers"])
@@ -113,17 +117,18 @@ def callers(browser):
 def hot(browser):
     """Each of the heaviest functions has a rectangle, can be found, and opens with its weight and its code, or a word on that."""
     tab = browser.tab
-    for file in FILES:
-        for function in file.get("profile", {}).get("functions", [])[:10]:
-            browser.open(link("function", file, function))
-            assert tab.locator("#detail[open]").count() == 1, function
-            weight = tab.locator("#detail dl .weight data").first.get_attribute("value")
-            assert abs(float(weight) - function["share"]) < 1e-6, function
-            assert tab.locator("#detail .code .samples .bar").count() > 0 or "not on this page" in tab.locator("#detail").inner_text()
-            browser.check("hot function")
-            browser.open("#by=weight&find=" + quote(function["function"] or function["svma"]))
-            tile = tab.locator("#treemap a.tile:not(.faded)").first
-            assert (function["function"] or function["svma"]) in tile.get_attribute("aria-label")
+    heaviest = [(file, function) for file in FILES for function in file.get("profile", {}).get("functions", [])[:10]]
+    assert heaviest or not PROFILED, "no function is hot"
+    for file, function in heaviest:
+        browser.open(link("function", file, function))
+        assert tab.locator("#detail[open]").count() == 1, function
+        weight = tab.locator("#detail dl .weight data").first.get_attribute("value")
+        assert abs(float(weight) - function["share"]) < 1e-6, function
+        assert tab.locator("#detail .code .samples .bar").count() > 0 or "not on this page" in tab.locator("#detail").inner_text()
+        browser.check("hot function")
+        browser.open("#by=weight&find=" + quote(function["function"] or function["svma"]))
+        tile = tab.locator("#treemap a.tile:not(.faded)").first
+        assert (function["function"] or function["svma"]) in tile.get_attribute("aria-label")
 
 
 def weights(chromium):
@@ -171,30 +176,18 @@ def weights(chromium):
 
 
 def main():
-    PICTURES.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         # No sandbox where tests run as root, in containers: the page is a file of ours.
         chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
-        for look in LOOKS:
-            browser = Browser(chromium, look, PAGE)
-            browser.open()
-            browser.check(look)
-            sums(browser)
-            browser.tab.screenshot(path=PICTURES / f"{look}.png", full_page=True)
-            for name, state in (("finding", FINDINGS and link("finding", *FINDINGS[0])), ("function", FUNCTIONS and link("function", *FUNCTIONS[0]))):
-                if state:
-                    browser.open(state)
-                    browser.tab.wait_for_selector("#detail[open]")
-                    browser.check(f"{look}, {name}")
-                    browser.tab.screenshot(path=PICTURES / f"{look}-{name}.png")
-            browser.context.close()
+        looks(chromium, PAGE, PICTURES, sums, {kind: link(kind, *items[0]) for kind, items in (("finding", FINDINGS), ("function", FUNCTIONS)) if items})
+        assert FINDINGS or not PROFILED, "a profile without a finding"
         if FINDINGS:
             browser = Browser(chromium, "light", PAGE)
             for part in (filters, details, callers, hot, keyboard, treemap):
                 part(browser)
             browser.check("after all")
             browser.context.close()
-            if not any("profile" in file for file in FILES):
+            if not PROFILED:
                 weights(chromium)
         chromium.close()
 

@@ -56,7 +56,7 @@ pub(crate) fn text(found: &ByFunction, names: [&str; 2], out: &mut dyn Write) ->
     rest(times, out)
 }
 
-/// What did not change for certain.
+/// What did not change beyond chance.
 fn rest(times: &FunctionTimes, out: &mut dyn Write) -> io::Result<()> {
     let unclear: Vec<&PortionTimes> =
         times.portions.iter().filter(|row| row.change == Change::Unclear).collect();
@@ -69,7 +69,7 @@ fn rest(times: &FunctionTimes, out: &mut dyn Write) -> io::Result<()> {
     match &times.unit {
         Unit::Time => writeln!(
             out,
-            "    {sum:>11}  the other {}: no change that sampling shows for certain",
+            "    {sum:>11}  the other {}: no change beyond chance (5 %, all functions together)",
             grouped(count)
         ),
         Unit::Events(_) => writeln!(out, "    {sum:>11}  the other {}: the same", grouped(count)),

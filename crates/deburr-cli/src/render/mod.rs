@@ -1,5 +1,5 @@
-//! Renderers: what a verb found → text for people or documents for programs. They compute layout only, and
-//! those that render many files write each when it comes: none holds the findings of a run.
+//! Renderers: what a verb found → text for people or documents for programs. They compute layout only. Those of
+//! `check` and `fix` write each file when it comes, and hold no findings of a run; `diff` has all comparisons before it writes.
 
 pub(crate) mod bench;
 pub(crate) mod by_function;

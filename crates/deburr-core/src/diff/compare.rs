@@ -203,6 +203,9 @@ pub struct Moved {
     pub to: String,
     /// How many.
     pub count: u64,
+    /// They in the new file, as many as `count`.
+    #[serde(skip)]
+    pub group: FindingGroup,
 }
 
 /// A function that came out differently.
@@ -324,6 +327,8 @@ fn levels(old: &Inspection, new: &Inspection) -> Vec<LevelChange> {
 type Kind = (Cow<'static, str>, Severity, String);
 /// The function's plain name; empty for code without a name.
 type Key = (String, Kind);
+/// A file's findings by what makes them like.
+type Found<'r> = BTreeMap<Key, Vec<&'r PlacedFinding>>;
 
 fn kind_of(finding: &PlacedFinding) -> Kind {
     let lasting = finding.evidence.facts().filter(|(_, value)| match value {
@@ -335,8 +340,8 @@ fn kind_of(finding: &PlacedFinding) -> Kind {
     (finding.rule.clone(), finding.severity, facts.join(" "))
 }
 
-fn by_key(inspection: &Inspection) -> BTreeMap<Key, Vec<&PlacedFinding>> {
-    let mut found: BTreeMap<Key, Vec<&PlacedFinding>> = BTreeMap::new();
+fn by_key(inspection: &Inspection) -> Found<'_> {
+    let mut found = Found::new();
     for finding in &inspection.report.findings {
         let function = finding.function.as_deref().map(plain_name).unwrap_or_default();
         found.entry((function, kind_of(finding))).or_default().push(finding);
@@ -349,7 +354,7 @@ fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileD
     let after = by_key(new);
     let (mut came, mut went): (BTreeMap<&Key, u64>, BTreeMap<&Key, u64>) = Default::default();
     for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-        let count = |map: &BTreeMap<Key, Vec<_>>| map.get(key).map_or(0, |found| found.len() as u64);
+        let count = |map: &Found<'_>| map.get(key).map_or(0, |found| found.len() as u64);
         let (a, b) = (count(&before), count(&after));
         diff.same += a.min(b);
         if b > a {
@@ -360,7 +365,8 @@ fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileD
         }
     }
     if let Some(old) = old {
-        move_between(&mut went, &mut came, &names(old), &names(new), &mut diff.moved);
+        let moves = move_between(&mut went, &mut came, &names(old), &names(new));
+        diff.moved = moves.into_iter().filter_map(|it| moved(it, &after)).collect();
     }
     diff.came = grouped(&came, &after);
     diff.went = grouped(&went, &before);
@@ -376,24 +382,12 @@ pub fn remaining(old: &Inspection, new: &Inspection) -> Vec<FindingGroup> {
     grouped(&both.collect(), &after)
 }
 
-/// Where findings that moved are in the new build, each with the function that they moved from.
-pub fn moved_to(new: &Inspection, moved: &[Moved]) -> Vec<(FindingGroup, String)> {
-    let after = by_key(new);
-    let mut places: BTreeMap<(&str, &str), &Key> = BTreeMap::new();
-    for key in after.keys() {
-        places.entry((&*key.1.0, &*key.0)).or_insert(key);
-    }
-    let group = |moved: &Moved| {
-        let key = *places.get(&(&*moved.rule, &*moved.to))?;
-        let counts = BTreeMap::from([(key, moved.count)]);
-        Some((grouped(&counts, &after).pop()?, moved.from.clone()))
-    };
-    moved.iter().filter_map(group).collect()
-}
-
 fn names(inspection: &Inspection) -> BTreeSet<&str> {
     inspection.functions.iter().map(|function| function.name.as_str()).collect()
 }
+
+/// The function that findings moved from, what they are in the new file, and how many.
+type Move<'k> = (&'k str, &'k Key, u64);
 
 /// Pairs findings that went with like ones that came, where one of the two functions is in one file only: it was
 /// inlined, split or renamed.
@@ -402,8 +396,8 @@ fn move_between<'k>(
     came: &mut BTreeMap<&'k Key, u64>,
     old_names: &BTreeSet<&str>,
     new_names: &BTreeSet<&str>,
-    moved: &mut Vec<Moved>,
-) {
+) -> Vec<Move<'k>> {
+    let mut moves = Vec::new();
     // By kind: to all functions, and to those that are new.
     let mut to_all: BTreeMap<&Kind, VecDeque<&'k Key>> = BTreeMap::new();
     let mut to_new = to_all.clone();
@@ -427,28 +421,37 @@ fn move_between<'k>(
             };
             let count = (*left).min(*more);
             (*left, *more) = (*left - count, *more - count);
-            moved.push(Moved { rule: kind.0.clone(), from: from.clone(), to: key.0.clone(), count });
+            moves.push((from.as_str(), *key, count));
         }
     }
     went.retain(|_, left| *left > 0);
     came.retain(|_, more| *more > 0);
+    moves
 }
 
-fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFinding>>) -> Vec<FindingGroup> {
-    let group = |(key, count): (&&Key, &u64)| {
-        let first = found.get(*key)?.first()?;
-        Some(FindingGroup {
-            rule: first.rule.clone(),
-            severity: first.severity,
-            function: (!key.0.is_empty()).then(|| key.0.clone()),
-            message: first.message.clone(),
-            svma: first.svma,
-            section: first.section.clone(),
-            source: first.source.clone(),
-            count: *count,
-        })
-    };
-    let mut groups: Vec<FindingGroup> = counts.iter().filter_map(group).collect();
+fn moved((from, key, count): Move<'_>, after: &Found<'_>) -> Option<Moved> {
+    let (to, (rule, ..)) = key;
+    let group = group(key, count, after)?;
+    Some(Moved { rule: rule.clone(), from: from.to_owned(), to: to.clone(), count, group })
+}
+
+fn group(key: &Key, count: u64, found: &Found<'_>) -> Option<FindingGroup> {
+    let first = found.get(key)?.first()?;
+    Some(FindingGroup {
+        rule: first.rule.clone(),
+        severity: first.severity,
+        function: (!key.0.is_empty()).then(|| key.0.clone()),
+        message: first.message.clone(),
+        svma: first.svma,
+        section: first.section.clone(),
+        source: first.source.clone(),
+        count,
+    })
+}
+
+fn grouped(counts: &BTreeMap<&Key, u64>, found: &Found<'_>) -> Vec<FindingGroup> {
+    let groups = counts.iter().filter_map(|(key, count)| group(key, *count, found));
+    let mut groups: Vec<FindingGroup> = groups.collect();
     groups.sort_by(|a, b| {
         let by_severity = b.severity.cmp(&a.severity);
         by_severity.then_with(|| a.rule.cmp(&b.rule)).then_with(|| b.count.cmp(&a.count))
@@ -458,24 +461,25 @@ fn grouped(counts: &BTreeMap<&Key, u64>, found: &BTreeMap<Key, Vec<&PlacedFindin
 
 /// The functions of a file by name. Where the files have different numbers of one name (file-local functions, clones),
 /// they are compared as one.
-pub(super) fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<Named>> {
-    let mut found: BTreeMap<&str, Vec<Named>> = BTreeMap::new();
+pub(super) fn by_name(inspection: &Inspection) -> BTreeMap<&str, Vec<&Named>> {
+    let mut found: BTreeMap<&str, Vec<&Named>> = BTreeMap::new();
     for function in &inspection.functions {
-        found.entry(&function.name).or_default().push(function.clone());
+        found.entry(&function.name).or_default().push(function);
     }
     found
 }
 
-pub(super) fn as_one(functions: &[Named]) -> Vec<Named> {
-    let sum = functions.iter().cloned().reduce(|a, b| Named {
+/// What some functions are together; nothing of none.
+pub(super) fn as_one(functions: &[&Named]) -> Option<Named> {
+    let (first, rest) = functions.split_first()?;
+    Some(rest.iter().fold((*first).clone(), |a, b| Named {
         size: a.size + b.size,
         computes: a.computes.max(b.computes),
         moves: a.moves.max(b.moves),
         atomics: a.atomics.plus(b.atomics),
         features: a.features.union(b.features),
         ..a
-    });
-    sum.into_iter().collect()
+    }))
 }
 
 fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
@@ -484,11 +488,11 @@ fn compare_functions(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
     diff.functions_came = after.keys().filter(|name| !before.contains_key(*name)).count() as u64;
     for (name, old) in &before {
         let Some(new) = after.get(name) else { continue };
-        let (old, new) = match old.len() == new.len() {
-            true => (old.clone(), new.clone()),
-            false => (as_one(old), as_one(new)),
-        };
-        diff.functions.extend(old.iter().zip(&new).filter_map(|(old, new)| function_diff(old, new)));
+        if old.len() == new.len() {
+            diff.functions.extend(old.iter().zip(new).filter_map(|(old, new)| function_diff(old, new)));
+        } else if let Some((old, new)) = as_one(old).zip(as_one(new)) {
+            diff.functions.extend(function_diff(&old, &new));
+        }
     }
 }
 
@@ -546,7 +550,26 @@ fn compare_calls(old: &Inspection, new: &Inspection, diff: &mut FileDiff) {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_name;
+    use super::{Inspection, compare, inspect, plain_name, remaining};
+    use crate::finding::Severity;
+    use crate::request::Request;
+    use std::collections::BTreeSet;
+
+    const LSE: &[u8] = include_bytes!("../../fixtures/llsc_loop/miss-lse.o");
+    const INLINE: &[u8] = include_bytes!("../../fixtures/llsc_loop/hit-cas.o");
+
+    fn inspected(bytes: &[u8]) -> Inspection {
+        inspect(bytes, &Request::default()).unwrap()
+    }
+
+    /// Calls a function otherwise.
+    fn rename(inspection: &mut Inspection, from: &str, to: &str) {
+        inspection.functions.iter_mut().filter(|it| it.name == from).for_each(|it| it.name = to.to_owned());
+        let findings = inspection.report.findings.iter_mut();
+        for finding in findings.filter(|it| it.function.as_deref() == Some(from)) {
+            finding.function = Some(to.into());
+        }
+    }
 
     #[test]
     fn names_of_clones_and_parts_are_those_of_their_functions() {
@@ -564,5 +587,66 @@ mod tests {
         ] {
             assert_eq!(plain_name(name), plain);
         }
+    }
+
+    #[test]
+    fn what_moved_is_where_it_is_now() {
+        let old = inspected(INLINE);
+        let mut new = old.clone();
+        rename(&mut new, "cas_1_acquire", "cas_of_a_byte");
+        let diff = compare(Some(&old), &new);
+        let [moved] = diff.moved.as_slice() else { panic!("{:?}", diff.moved) };
+        assert_eq!(
+            (moved.group.function.as_deref(), moved.from.as_str()),
+            (Some("cas_of_a_byte"), "cas_1_acquire")
+        );
+        assert_eq!(moved.group.count, moved.count);
+        assert!(compare(Some(&old), &old).moved.is_empty(), "of a build that has no such function");
+    }
+
+    /// Two functions become one, whose findings are of two kinds: each is where its like is.
+    #[test]
+    fn what_moved_from_two_functions_is_of_its_own_kind() {
+        let mut old = inspected(INLINE);
+        let mut first = old.report.findings.iter().find(|it| it.function.is_some()).unwrap().clone();
+        let name = first.function.clone().unwrap();
+        let second =
+            old.report.findings.iter().find(|it| it.function.is_some() && it.function != first.function);
+        let other = second.unwrap().function.clone().unwrap();
+        first.severity = Severity::Warning;
+        let mut second = first.clone();
+        (second.function, second.severity, second.svma) = (Some(other.clone()), Severity::Note, first.svma);
+        second.svma.0 += 0x1000;
+        second.message = "another".into();
+        old.report.findings = vec![first, second];
+        let mut new = old.clone();
+        rename(&mut new, &name, "both");
+        rename(&mut new, &other, "both");
+        let diff = compare(Some(&old), &new);
+        assert!(diff.came.is_empty() && diff.went.is_empty(), "{diff:?}");
+        let places: BTreeSet<_> = diff
+            .moved
+            .iter()
+            .map(|it| (it.from.as_str(), it.group.severity, it.group.svma, it.group.message.as_ref()))
+            .collect();
+        let expected = |at: usize, from| {
+            let it = &old.report.findings[at];
+            (from, it.severity, it.svma, it.message.as_ref())
+        };
+        assert_eq!(places, BTreeSet::from([expected(0, &*name), expected(1, &*other)]));
+        // The document says what it always did.
+        let json = serde_json::to_value(&diff.moved[0]).unwrap();
+        let members: BTreeSet<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, BTreeSet::from(["count", "from", "rule", "to"]));
+    }
+
+    #[test]
+    fn what_remains_is_as_much_as_is_the_same() {
+        let (old, new) = (inspected(LSE), inspected(INLINE));
+        for (a, b) in [(&old, &new), (&new, &old), (&new, &new), (&old, &old)] {
+            let sum: u64 = remaining(a, b).iter().map(|group| group.count).sum();
+            assert_eq!(sum, compare(Some(a), b).same);
+        }
+        assert!(!remaining(&new, &new).is_empty());
     }
 }

@@ -5,7 +5,7 @@
 
 use super::compare::{Change, FileDiff, FindingGroup, Inspection, Named, as_one, by_name};
 use crate::report::Hex;
-use deburr_cpu::{Arch, describe, first_level, levels, smallest_level};
+use deburr_cpu::{Arch, FeatureSet, Level, describe, first_level, levels, smallest_level};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -81,21 +81,22 @@ pub fn function_pairs(old: Option<&Inspection>, new: &Inspection, diff: &FileDif
     }
     let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
     let pair = |name: &str| {
-        let of = |functions: Option<&Vec<Named>>| {
+        let of = |functions: Option<&Vec<&Named>>| {
             let functions = functions?;
-            Some((as_one(functions).pop()?, functions.len() as u64))
+            let function = as_one(functions)?;
+            let level = SmallestLevel::of(new.arch, function.features);
+            Some((built(function, level, functions.len() as u64), level))
         };
         let (a, b) = (of(before.get(name)), of(after.get(name)));
         let level = match (&a, &b) {
-            (Some((a, _)), Some((b, _))) => compare_levels(new.arch, a, b),
+            (Some((_, a)), Some((_, b))) => a.compare(*b),
             _ => Ordering::Equal,
         };
-        let built = |(function, count)| built(new.arch, function, count);
         let count = |of: &HashMap<&str, u64>| of.get(name).copied().unwrap_or(0);
         FunctionPair {
             name: name.to_owned(),
-            old: a.map(built),
-            new: b.map(built),
+            old: a.map(|(built, _)| built),
+            new: b.map(|(built, _)| built),
             findings: (count(&came), count(&went)),
             changes: changes.get(name).cloned().unwrap_or_default(),
             calls: calls.get(name).copied(),
@@ -113,35 +114,48 @@ fn count_by_name(groups: &[FindingGroup]) -> HashMap<&str, u64> {
     counts
 }
 
-fn built(arch: Arch, function: Named, count: u64) -> BuiltFunction {
-    let (level, beyond) = smallest_level(arch, first_level(arch).union(function.features));
-    let level = describe(level, beyond).to_string();
+fn built(function: Named, level: SmallestLevel, count: u64) -> BuiltFunction {
+    let level = describe(level.level, level.beyond).to_string();
     BuiltFunction { svma: function.svma, section: function.section, size: function.size, level, count }
 }
 
-/// How the level of `new` compares with that of `old`.
-fn compare_levels(arch: Arch, old: &Named, new: &Named) -> Ordering {
-    let of = |function: &Named| {
-        let (level, beyond) = smallest_level(arch, first_level(arch).union(function.features));
-        let rank = level.and_then(|level| levels(arch).iter().position(|it| it.name == level.name));
-        (rank, beyond)
-    };
-    let ((old_rank, old_beyond), (new_rank, new_beyond)) = (of(old), of(new));
-    new_rank.cmp(&old_rank).then_with(|| {
-        match (new_beyond.minus(old_beyond).is_empty(), old_beyond.minus(new_beyond).is_empty()) {
-            (false, _) => Ordering::Greater,
-            (true, false) => Ordering::Less,
-            (true, true) => Ordering::Equal,
-        }
-    })
+/// The smallest level that covers some features, and those beyond it.
+#[derive(Debug, Clone, Copy)]
+struct SmallestLevel {
+    level: Option<&'static Level>,
+    beyond: FeatureSet,
+}
+
+impl SmallestLevel {
+    /// `features`: above the first level.
+    fn of(arch: Arch, features: FeatureSet) -> SmallestLevel {
+        let (level, beyond) = smallest_level(arch, first_level(arch).union(features));
+        SmallestLevel { level, beyond }
+    }
+
+    fn rank(self) -> Option<usize> {
+        let level = self.level?;
+        levels(level.arch).iter().position(|it| it.name == level.name)
+    }
+
+    /// How that of `new` compares with this one.
+    fn compare(self, new: SmallestLevel) -> Ordering {
+        new.rank().cmp(&self.rank()).then_with(|| {
+            match (new.beyond.minus(self.beyond).is_empty(), self.beyond.minus(new.beyond).is_empty()) {
+                (false, _) => Ordering::Greater,
+                (true, false) => Ordering::Less,
+                (true, true) => Ordering::Equal,
+            }
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::compare::{compare, inspect, moved_to, remaining};
+    use crate::diff::compare::{compare, inspect};
     use crate::request::Request;
-    use deburr_cpu::{Feature, FeatureSet};
+    use deburr_cpu::Feature;
 
     const LSE: &[u8] = include_bytes!("../../fixtures/llsc_loop/miss-lse.o");
     const INLINE: &[u8] = include_bytes!("../../fixtures/llsc_loop/hit-cas.o");
@@ -199,44 +213,13 @@ mod tests {
 
     #[test]
     fn a_level_is_higher_with_more_features_only() {
-        let plain = inspected(INLINE).functions.remove(0);
-        let with = |features| Named { features, ..plain.clone() };
-        let lse = with(FeatureSet::of(&[Feature::FEAT_LSE]));
-        let sve = with(FeatureSet::of(&[Feature::FEAT_SVE]));
-        assert_eq!(compare_levels(Arch::Aarch64, &plain, &lse), Ordering::Greater);
-        assert_eq!(compare_levels(Arch::Aarch64, &lse, &plain), Ordering::Less);
-        assert_eq!(compare_levels(Arch::Aarch64, &lse, &lse), Ordering::Equal);
-        assert_ne!(compare_levels(Arch::Aarch64, &lse, &sve), Ordering::Equal);
-    }
-
-    #[test]
-    fn what_moved_is_where_it_is_now() {
-        let old = inspected(INLINE);
-        let mut new = old.clone();
-        new.functions
-            .iter_mut()
-            .filter(|it| it.name == "cas_1_acquire")
-            .for_each(|it| it.name = "cas_of_a_byte".to_owned());
-        for finding in
-            new.report.findings.iter_mut().filter(|it| it.function.as_deref() == Some("cas_1_acquire"))
-        {
-            finding.function = Some("cas_of_a_byte".into());
-        }
-        let diff = compare(Some(&old), &new);
-        let moved = moved_to(&new, &diff.moved);
-        let [(group, from)] = moved.as_slice() else { panic!("{moved:?}") };
-        assert_eq!((group.function.as_deref(), from.as_str()), (Some("cas_of_a_byte"), "cas_1_acquire"));
-        assert_eq!(group.count, diff.moved[0].count);
-        assert!(moved_to(&old, &diff.moved).is_empty(), "of a build that has no such function");
-    }
-
-    #[test]
-    fn what_remains_is_as_much_as_is_the_same() {
-        let (old, new) = (inspected(LSE), inspected(INLINE));
-        for (a, b) in [(&old, &new), (&new, &old), (&new, &new), (&old, &old)] {
-            let sum: u64 = remaining(a, b).iter().map(|group| group.count).sum();
-            assert_eq!(sum, compare(Some(a), b).same);
-        }
-        assert!(!remaining(&new, &new).is_empty());
+        let level = |features| SmallestLevel::of(Arch::Aarch64, features);
+        let plain = level(inspected(INLINE).functions.remove(0).features);
+        let lse = level(FeatureSet::of(&[Feature::FEAT_LSE]));
+        let sve = level(FeatureSet::of(&[Feature::FEAT_SVE]));
+        assert_eq!(plain.compare(lse), Ordering::Greater);
+        assert_eq!(lse.compare(plain), Ordering::Less);
+        assert_eq!(lse.compare(lse), Ordering::Equal);
+        assert_ne!(lse.compare(sve), Ordering::Equal);
     }
 }

@@ -8,6 +8,6 @@ mod functions;
 
 pub use compare::{
     CallDiff, Change, FileDiff, FindingGroup, FunctionDiff, Inspection, LevelChange, Moved, compare, inspect,
-    inspect_with_code, moved_to, plain_name, remaining,
+    inspect_with_code, plain_name, remaining,
 };
 pub use functions::{BuiltFunction, FunctionPair, function_pairs};

@@ -52,7 +52,7 @@ pub(crate) fn code_of_findings(
 }
 
 /// What an instruction may need without a word on it.
-fn permitted(image: &Image<'_>, request: &Request<'_>) -> FeatureSet {
+pub(super) fn permitted(image: &Image<'_>, request: &Request<'_>) -> FeatureSet {
     let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
     baseline.union(deburr_cpu::system_features(image.arch))
 }

@@ -1,5 +1,6 @@
 //! The code at a place: a name or an address → the function that holds it, or those that answer to it.
 
+use super::annotate::permitted;
 use super::file::File;
 use super::model::{Candidate, ListingPlace, Shown, View};
 use super::part::{Part, Region};
@@ -41,9 +42,7 @@ pub fn listing(
         match file.find(place) {
             Found::At { function, focus } => {
                 let lines = SourceLines::of(image);
-                let baseline = request.baseline.unwrap_or(deburr_cpu::first_level(image.arch));
-                let permitted = baseline.union(deburr_cpu::system_features(image.arch));
-                let part = Part { file, function, focus, view, permitted };
+                let part = Part { file, function, focus, view, permitted: permitted(image, request) };
                 Shown::Listing(Box::new(part.listing(report.findings, lines.as_ref())))
             }
             Found::Several(candidates) => Shown::Several(candidates),

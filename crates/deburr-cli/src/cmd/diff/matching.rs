@@ -12,25 +12,16 @@ use crate::batch::plan::BatchPlan;
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
-use crate::render::diff::html::drawn::{BuildOfFile, DrawnFile};
+use crate::render::diff::html::drawn::{DrawnFile, InspectedFile};
 use crate::render::diff::html::listed::ListedFunction;
 use crate::render::diff::{Compared, NotCompared};
 use crate::render::page::view::room::Rooms;
-use deburr_core::diff::Inspection;
 use deburr_core::{Error, Report, Request, compare, inspect, inspect_with_code};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is held of a binary.
-pub(super) struct Inspected {
-    inspection: Inspection,
-    /// The functions with findings, where a page is wanted.
-    code: Vec<ListedFunction>,
-    left_out: u64,
-}
-
-impl Product for Inspected {
-    fn of(bytes: &[u8], request: &Request<'_>, plan: &BatchPlan) -> Result<Inspected, Error> {
+impl Product for InspectedFile {
+    fn of(bytes: &[u8], request: &Request<'_>, plan: &BatchPlan) -> Result<InspectedFile, Error> {
         let (mut inspection, listings, left_out) = match plan.insns_listed {
             Some(bound) => inspect_with_code(bytes, request, bound)?,
             None => (inspect(bytes, request)?, Vec::new(), 0),
@@ -41,7 +32,7 @@ impl Product for Inspected {
         if plan.insns_listed.is_none() {
             report.advice = Vec::new();
         }
-        Ok(Inspected { inspection, code: ListedFunction::all(&listings), left_out })
+        Ok(InspectedFile { inspection, code: ListedFunction::all(&listings), left_out })
     }
 
     fn report(&mut self) -> &mut Report {
@@ -49,16 +40,10 @@ impl Product for Inspected {
     }
 }
 
-impl Inspected {
-    fn part(&self) -> BuildOfFile<'_> {
-        BuildOfFile { inspection: &self.inspection, code: &self.code, left_out: self.left_out }
-    }
-}
-
 /// A binary of one build.
 struct Binary {
     path: String,
-    inspected: Result<Box<Inspected>, NotCompared>,
+    inspected: Result<Box<InspectedFile>, NotCompared>,
 }
 
 /// One build's part of a scope.
@@ -130,7 +115,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Takes what became of a file, or of some of what is in it.
-    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<Inspected>>) {
+    pub(super) fn take(&mut self, file: &ScopedFile, outcomes: Vec<Outcome<InspectedFile>>) {
         if file.scope != self.scope {
             self.end_scope();
             self.scope = file.scope;
@@ -239,15 +224,15 @@ fn compared(old: Binary, new: Binary, rooms: Option<&mut Rooms>) -> Matched {
 }
 
 fn one(
-    old: Option<(String, &Inspected)>,
+    old: Option<(String, &InspectedFile)>,
     new: String,
-    after: &Inspected,
+    after: &InspectedFile,
     rooms: Option<&mut Rooms>,
 ) -> Matched {
     let (path, before) = old.unzip();
     let pair = || {
         let diff = compare(before.map(|it| &it.inspection), &after.inspection);
-        let drawn = rooms.map(|rooms| DrawnFile::of(before.map(Inspected::part), after.part(), &diff, rooms));
+        let drawn = rooms.map(|rooms| DrawnFile::of(before, after, &diff, rooms));
         (diff, drawn)
     };
     // Here it would cost the whole batch, whose threads would wait indefinitely.

@@ -1,7 +1,8 @@
 //! Numbers with units, as people read them.
 //!
 //! In: values of a comparison, in seconds, bytes or ratios. Out: text of four digits with a unit, and
-//! percentages. All renderers of `deburr compare` take their numbers from here, so that they say the same.
+//! percentages. The renderers of `deburr compare` take the numbers of a comparison from here, so that they say the same;
+//! amounts by function are [`by_function`](crate::render::by_function)'s.
 
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::Direction;

@@ -4,25 +4,21 @@ use super::record;
 use super::rows::{FINDING, FUNCTION, OTHER};
 use crate::input::source_lines::SourceLines;
 use crate::render::check::renderer::{Checked, Finished, Renderer};
-use crate::render::page::script::{data_element, embedded};
+use crate::render::page::script::data_element;
 use crate::render::page::view::code::{self, INSN};
 use crate::render::page::view::room::{Rooms, SKIPPED};
 use crate::render::page::view::texts::{shown, shown_value};
-use crate::render::page::view::{begin, end, rules};
+use crate::render::page::view::{Records, begin, end, rules};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-
-/// Records of files are written together until they have this size.
-const CHUNK: usize = 1 << 18;
 
 /// Writes one page.
 #[derive(Default)]
 pub(crate) struct Html {
     rooms: Rooms,
     files: u64,
-    /// Records that are not written yet.
-    waiting: String,
+    records: Records,
     /// Rules that found something.
     rules: BTreeSet<String>,
 }
@@ -36,20 +32,13 @@ impl Renderer for Html {
         let rules = file.report.findings.iter().map(|finding| &*finding.rule);
         let new: Vec<&str> = rules.filter(|rule| !self.rules.contains(*rule)).collect();
         self.rules.extend(new.into_iter().map(str::to_owned));
-        self.waiting.push(if self.waiting.is_empty() { '[' } else { ',' });
-        self.waiting.push_str(&record::file(file, &mut self.rooms).to_string());
-        if self.waiting.len() > CHUNK {
-            self.write_waiting(out)?;
-        }
+        self.records.add(out, &record::file(file, &mut self.rooms))?;
         self.rooms.code.leave_out(file.code.left_out);
         let mut sources = SourceLines::default();
-        let mut functions = Vec::new();
-        for listing in file.code.listings {
-            match self.rooms.code.take_all(listing.insns.len()) {
-                true => functions.push(code::function(listing, &mut |name| sources.of(name))),
-                false => self.rooms.code.leave_out(1),
-            }
-        }
+        let fitting =
+            file.code.listings.iter().filter(|listing| self.rooms.code.take_all(listing.insns.len()));
+        let functions: Vec<Value> =
+            fitting.map(|listing| code::function(listing, &mut |name| sources.of(name))).collect();
         if !functions.is_empty() {
             data_element(
                 out,
@@ -62,21 +51,13 @@ impl Renderer for Html {
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
-        self.write_waiting(out)?;
+        self.records.finish(out)?;
         self.rules.extend(run.across.iter().map(|finding| finding.rule.clone().into_owned()));
         end(out, &self.run(run))
     }
 }
 
 impl Html {
-    fn write_waiting(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.waiting.is_empty() {
-            let records = embedded(&std::mem::take(&mut self.waiting));
-            writeln!(out, "<script type=\"application/json\" class=\"files\">{records}]</script>")?;
-        }
-        Ok(())
-    }
-
     /// The record of the run.
     fn run(&self, run: Finished<'_>) -> Value {
         let levels: Vec<Value> = run

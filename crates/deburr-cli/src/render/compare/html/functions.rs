@@ -17,8 +17,11 @@ pub(super) fn section(found: &ByFunction) -> String {
     let [a, b] = times.samples;
     let what = if found.has_kernel { "CPU time" } else { "CPU time outside of the kernel" };
     let said = match changed.len() {
-        0 => "no function changed by more than sampling leaves open".to_owned(),
-        _ => format!("what sampling leaves no doubt of, of {} functions", times.portions.len()),
+        0 => "no function changed beyond chance (5 %, all functions together)".to_owned(),
+        _ => format!(
+            "what changed beyond chance (5 %, all functions together), of {} functions",
+            times.portions.len()
+        ),
     };
     let _ = writeln!(
         text,

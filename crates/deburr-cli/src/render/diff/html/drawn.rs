@@ -6,7 +6,7 @@ use super::listed::ListedFunction;
 use crate::render::page::view::room::Rooms;
 use crate::render::page::view::texts::{Texts, row, shown_value};
 use deburr_core::diff::{
-    BuiltFunction, FileDiff, FindingGroup, FunctionPair, Inspection, function_pairs, moved_to, remaining,
+    BuiltFunction, FileDiff, FindingGroup, FunctionPair, Inspection, function_pairs, remaining,
 };
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -20,14 +20,18 @@ pub(super) const FINDING: [&str; 11] =
 /// level and how many have the name; one of `changes`: what, old and new; `calls`: old and new.
 pub(super) const FUNCTION: [&str; 8] = ["name", "what", "old", "new", "changes", "gained", "lost", "calls"];
 
-/// A build's part in a comparison.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BuildOfFile<'b> {
-    pub(crate) inspection: &'b Inspection,
-    pub(crate) code: &'b [ListedFunction],
+/// What is held of a file of one build.
+#[derive(Debug)]
+pub(crate) struct InspectedFile {
+    pub(crate) inspection: Inspection,
+    /// The functions with findings, where a page is wanted.
+    pub(crate) code: Vec<ListedFunction>,
     /// Functions with findings that are not listed.
     pub(crate) left_out: u64,
 }
+
+/// What became of findings, they, and the function that they moved from.
+type FindingRow<'d> = (&'static str, &'d FindingGroup, Option<&'d str>);
 
 /// What the page has of one comparison.
 #[derive(Debug, Default)]
@@ -51,31 +55,29 @@ pub(crate) struct DrawnFile {
 impl DrawnFile {
     /// Draws a comparison.
     pub(crate) fn of(
-        old: Option<BuildOfFile<'_>>,
-        new: BuildOfFile<'_>,
+        old: Option<&InspectedFile>,
+        new: &InspectedFile,
         diff: &FileDiff,
         rooms: &mut Rooms,
     ) -> DrawnFile {
-        let before = old.map(|old| old.inspection);
+        let before = old.map(|old| &old.inspection);
+        let after = &new.inspection;
         let mut texts = Texts::default();
         let bytes = |it: &Inspection| it.report.coverage.executable_bytes;
         let mut drawn = DrawnFile {
-            bytes: (before.map_or(0, bytes), bytes(new.inspection)),
-            advice: shown_value(json!(new.inspection.report.advice)),
+            bytes: (before.map_or(0, bytes), bytes(after)),
+            advice: shown_value(json!(after.report.advice)),
             ..DrawnFile::default()
         };
-        drawn.add_findings(before, new.inspection, diff, (rooms, &mut texts));
-        drawn.add_functions(&function_pairs(before, new.inspection, diff), (rooms, &mut texts));
+        drawn.add_findings(before, after, diff, (rooms, &mut texts));
+        drawn.add_functions(&function_pairs(before, after, diff), (rooms, &mut texts));
         drawn.texts = texts.finish();
         rooms.code.leave_out(new.left_out);
         drawn.new_code = fitting(new.code.iter(), rooms);
         if let Some(old) = old {
-            let went: BTreeSet<_> = diff.went.iter().map(|it| (it.section.clone(), it.svma)).collect();
-            let is_about = |code: &&ListedFunction| code.about.iter().any(|place| went.contains(place));
-            let about = old.code.iter().filter(is_about);
-            let listed: BTreeSet<_> = about.clone().flat_map(|code| &code.about).cloned().collect();
-            rooms.code.leave_out(went.difference(&listed).count() as u64);
-            drawn.old_code = fitting(about, rooms);
+            let (code, left_out) = code_of(&diff.went, &old.code);
+            rooms.code.leave_out(left_out);
+            drawn.old_code = fitting(code.into_iter(), rooms);
         }
         drawn
     }
@@ -87,20 +89,21 @@ impl DrawnFile {
         diff: &FileDiff,
         (rooms, texts): (&mut Rooms, &mut Texts),
     ) {
-        let moved = moved_to(new, &diff.moved);
-        let moved: Vec<_> = moved.into_iter().map(|(group, from)| (group, Some(from))).collect();
         let remained = old.map(|old| remaining(old, new)).unwrap_or_default();
-        let plain = |groups: &[FindingGroup]| groups.iter().map(|it| (it.clone(), None)).collect::<Vec<_>>();
-        let all = [
-            ("appeared", plain(&diff.came)),
-            ("gone", plain(&diff.went)),
-            ("moved", moved),
-            ("remained", plain(&remained)),
-        ];
-        let rows = all.iter().flat_map(|(change, groups)| groups.iter().map(move |group| (*change, group)));
+        fn plain<'g>(
+            change: &'static str,
+            groups: &'g [FindingGroup],
+        ) -> impl Iterator<Item = FindingRow<'g>> + Clone {
+            groups.iter().map(move |group| (change, group, None))
+        }
+        let moved = diff.moved.iter().map(|moved| ("moved", &moved.group, Some(&*moved.from)));
+        let rows = plain("appeared", &diff.came)
+            .chain(plain("gone", &diff.went))
+            .chain(moved)
+            .chain(plain("remained", &remained));
         let count = rooms.findings.take(rows.clone().count());
-        self.rules.extend(rows.clone().map(|(_, (group, _))| group.rule.to_string()));
-        let finding = |(change, (group, from)): (&str, &(FindingGroup, Option<String>))| {
+        self.rules.extend(rows.clone().map(|(_, group, _)| group.rule.to_string()));
+        let finding = |(change, group, from): FindingRow<'_>| {
             let source = group.source.as_deref();
             row([
                 texts.number(change),
@@ -113,7 +116,7 @@ impl DrawnFile {
                 texts.optional(source.map(|source| source.file.as_str())),
                 source.map_or(Value::Null, |source| source.line.into()),
                 if group.count > 1 { group.count.into() } else { Value::Null },
-                texts.optional(from.as_deref()),
+                texts.optional(from),
             ])
         };
         self.findings = rows.take(count).map(finding).collect();
@@ -175,14 +178,29 @@ fn function(what: &[&str], pair: &FunctionPair, texts: &mut Texts) -> Value {
     ])
 }
 
+/// The functions that findings are in, and how many are not listed. Of code without a name nobody knows what is one function:
+/// each place counts as one.
+pub(super) fn code_of<'c>(
+    groups: &[FindingGroup],
+    code: &'c [ListedFunction],
+) -> (Vec<&'c ListedFunction>, u64) {
+    let (named, nameless): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.function.is_some());
+    let names: BTreeSet<&str> = named.iter().filter_map(|group| group.function.as_deref()).collect();
+    let places: BTreeSet<_> = nameless.iter().map(|group| (group.section.clone(), group.svma)).collect();
+    let is_wanted = |code: &&ListedFunction| match code.name.as_deref() {
+        Some(name) => names.contains(name),
+        None => code.about.iter().any(|place| places.contains(place)),
+    };
+    let wanted: Vec<_> = code.iter().filter(is_wanted).collect();
+    let listed_names: BTreeSet<&str> = wanted.iter().filter_map(|code| code.name.as_deref()).collect();
+    let listed_places: BTreeSet<_> = wanted.iter().flat_map(|code| &code.about).cloned().collect();
+    let left_out = names.difference(&listed_names).count() + places.difference(&listed_places).count();
+    (wanted, left_out as u64)
+}
+
 /// The code that has room.
 fn fitting<'c>(code: impl Iterator<Item = &'c ListedFunction>, rooms: &mut Rooms) -> Vec<String> {
-    let mut fitting = Vec::new();
-    for function in code {
-        match rooms.code.take_all(function.insns) {
-            true => fitting.push(function.json.clone()),
-            false => rooms.code.leave_out(1),
-        }
-    }
-    fitting
+    code.filter(|function| rooms.code.take_all(function.insns))
+        .map(|function| function.json.clone())
+        .collect()
 }

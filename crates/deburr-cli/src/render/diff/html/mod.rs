@@ -12,11 +12,8 @@ mod tests;
 use super::{Compared, DiffSummary};
 use crate::render::page::script::embedded;
 use crate::render::page::view::room::Rooms;
-use crate::render::page::view::{begin, end};
+use crate::render::page::view::{Records, begin, end};
 use std::io::{self, Write};
-
-/// Records of files are written together until they have this size.
-const CHUNK: usize = 1 << 18;
 
 /// Writes the page.
 pub(crate) fn page(
@@ -26,14 +23,9 @@ pub(crate) fn page(
     rooms: &Rooms,
 ) -> io::Result<()> {
     begin(out, "deburr diff")?;
-    let mut waiting = String::new();
+    let mut records = Records::default();
     for (number, it) in compared.iter().enumerate() {
-        waiting.push(if waiting.is_empty() { '[' } else { ',' });
-        waiting.push_str(&record::file(it, summary).to_string());
-        if waiting.len() > CHUNK || number + 1 == compared.len() {
-            let records = embedded(&std::mem::take(&mut waiting));
-            writeln!(out, "<script type=\"application/json\" class=\"files\">{records}]</script>")?;
-        }
+        records.add(out, &record::file(it, summary))?;
         let Some(drawn) = &it.drawn else { continue };
         for (code, build) in [(&drawn.new_code, ""), (&drawn.old_code, " data-build=\"old\"")] {
             if !code.is_empty() {
@@ -43,5 +35,6 @@ pub(crate) fn page(
             }
         }
     }
+    records.finish(out)?;
     end(out, &record::run(compared, summary, rooms))
 }

@@ -3,7 +3,9 @@
 //! A comparison's record is an element of an array in a `<script type="application/json" class="files">`:
 //!
 //! - `path` and `old`, the paths in the new build and in the old one; `level` and `old_level`; `levels` as in
-//!   `deburr diff --format json`; `worse`; the sums `came`, `went`, `moved`, `same`, `functions_came` and `functions_went`;
+//!   `deburr diff --format json`; `worse`; the sums `came`, `went`, `moved`, `same`, `functions_came` and `functions_went`,
+//!   and `came_by_severity`: errors, warnings and notes, whether or not there is room for their rows;
+//! - `advice`: what removes findings of the new build, as in its report;
 //! - `bytes` of code, old and new; `differing` and `unchanged`: how many named functions, and their bytes in the new build;
 //! - `texts`: the texts of its rows, which refer to them by number;
 //! - `findings` and `functions` (those that differ): rows whose columns [`drawn`](super::drawn) names.
@@ -18,6 +20,7 @@ use crate::render::page::view::room::{Rooms, SKIPPED};
 use crate::render::page::view::rules;
 use crate::render::page::view::texts::{is_something, shown, shown_value};
 use deburr_core::diff::FindingGroup;
+use deburr_core::finding::Severity;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -26,7 +29,6 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
     let diff = &it.diff;
     let sum = |groups: &[FindingGroup]| groups.iter().map(|group| group.count).sum::<u64>();
     let texts = shown_value(json!({
-        "arch": diff.arch,
         "old": it.old,
         "old_level": it.old_level,
         "level": it.level,
@@ -35,6 +37,7 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
     let numbers = json!({
         "worse": diff.is_worse(summary.fail_on),
         "came": sum(&diff.came),
+        "came_by_severity": came_by_severity(&diff.came),
         "went": sum(&diff.went),
         "moved": diff.moved.iter().map(|moved| moved.count).sum::<u64>(),
         "same": diff.same,
@@ -59,6 +62,12 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
         _ => None,
     });
     Value::Object(members.flatten().filter(|(_, value)| value.is_number() || is_something(value)).collect())
+}
+
+/// How many errors, warnings and notes.
+fn came_by_severity(came: &[FindingGroup]) -> [u64; 3] {
+    [Severity::Error, Severity::Warning, Severity::Note]
+        .map(|severity| came.iter().filter(|group| group.severity == severity).map(|group| group.count).sum())
 }
 
 /// The record of the run.

@@ -1,39 +1,43 @@
 //! The page's data compared with what differs, and what must hold whatever the files say.
 
-use super::drawn::{BuildOfFile, DrawnFile};
+use super::drawn::{DrawnFile, InspectedFile, code_of};
 use super::listed::ListedFunction;
 use super::page;
 use crate::render::diff::{Compared, DiffSummary, NotCompared, json};
 use crate::render::page::view::read::{files, json_in, row, scripts};
 use crate::render::page::view::room::Rooms;
-use deburr_core::diff::Inspection;
 use deburr_core::finding::Severity;
-use deburr_core::listing::Listing;
+use deburr_core::report::PlacedFinding;
 use deburr_core::{Request, compare, inspect_with_code};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const LSE: &str = "miss-lse.o";
 const INLINE: &str = "hit-cas.o";
 
-fn inspected(name: &str) -> (Inspection, Vec<Listing>) {
+fn inspected(name: &str) -> InspectedFile {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-core/fixtures/llsc_loop/");
     let bytes = std::fs::read(format!("{folder}{name}")).unwrap();
     let (inspection, code, left_out) = inspect_with_code(&bytes, &Request::default(), 1000).unwrap();
     assert_eq!(left_out, 0);
-    (inspection, code)
+    InspectedFile { inspection, code: ListedFunction::all(&code), left_out }
 }
 
 /// A comparison, with its part of a page that has this room.
 fn compared(path: &str, old: &str, new: &str, rooms: &mut Rooms) -> Compared {
-    let [(before, old_code), (after, new_code)] = [old, new].map(inspected);
-    let [old_code, new_code] = [old_code, new_code].map(|code| ListedFunction::all(&code));
-    let diff = compare(Some(&before), &after);
-    let old = BuildOfFile { inspection: &before, code: &old_code, left_out: 0 };
-    let new = BuildOfFile { inspection: &after, code: &new_code, left_out: 0 };
-    let drawn = Some(DrawnFile::of(Some(old), new, &diff, rooms));
-    let (level, old_level) = (after.report.level.clone(), Some(before.report.level.clone()));
+    let [before, after] = [old, new].map(inspected);
+    let diff = compare(Some(&before.inspection), &after.inspection);
+    let drawn = Some(DrawnFile::of(Some(&before), &after, &diff, rooms));
+    let [old_level, level] = [before, after].map(|build| build.inspection.report.level);
+    let old_level = Some(old_level);
     Compared { old: Some(path.to_owned()), new: path.to_owned(), level, old_level, drawn, diff }
+}
+
+/// The same finding with another severity, at another place.
+fn at_end(mut finding: PlacedFinding, severity: Severity) -> PlacedFinding {
+    finding.severity = severity;
+    finding.svma.0 += 4;
+    finding
 }
 
 fn summary() -> DiffSummary {
@@ -137,6 +141,50 @@ fn code_of_what_is_gone_is_that_of_the_old_build() {
     assert_eq!(json_in(&page, "class=\"code\"").len(), 1);
 }
 
+/// Findings beyond those that a listing shows the surroundings of are in it all the same, and a function is left out once.
+#[test]
+fn old_code_is_found_by_its_function_and_counted_by_functions() {
+    let [mut before, mut after] = [INLINE, LSE].map(inspected);
+    // Each function that lost findings lost another, of its own kind.
+    let findings = &mut before.inspection.report.findings;
+    let more: Vec<_> = findings.iter().cloned().map(|it| at_end(it, Severity::Note)).collect();
+    findings.extend(more);
+    let diff = compare(Some(&before.inspection), &after.inspection);
+    let names: BTreeSet<_> = diff.went.iter().map(|group| group.function.clone().unwrap()).collect();
+    assert!(diff.went.len() > names.len() && !names.is_empty());
+    let code = std::mem::take(&mut before.code);
+    after.code.clear();
+    let mut drawn = |code: Vec<ListedFunction>| {
+        let mut rooms = Rooms::default();
+        before.code = code;
+        let drawn = DrawnFile::of(Some(&before), &after, &diff, &mut rooms);
+        (drawn.old_code.len(), rooms.value()["code"]["left_out"].clone())
+    };
+    assert_eq!(drawn(Vec::new()), (0, names.len().into()));
+    assert_eq!(drawn(code[1..].to_vec()), (names.len() - 1, 1.into()));
+    let unmarked: Vec<_> = code.into_iter().map(|it| ListedFunction { about: Vec::new(), ..it }).collect();
+    assert_eq!(drawn(unmarked.clone()), (names.len(), 0.into()), "no mark, and yet the function");
+    // Code without a name is found by its places alone.
+    let nameless = unmarked.into_iter().map(|it| ListedFunction { name: None, ..it }).collect();
+    assert_eq!(drawn(nameless), (0, names.len().into()));
+}
+
+#[test]
+fn code_without_a_name_is_found_by_its_place() {
+    let [mut before, after] = [INLINE, LSE].map(inspected);
+    for finding in &mut before.inspection.report.findings {
+        finding.function = None;
+    }
+    let diff = compare(Some(&before.inspection), &after.inspection);
+    assert!(!diff.went.is_empty() && diff.went.iter().all(|group| group.function.is_none()));
+    for function in &mut before.code {
+        function.name = None;
+    }
+    let (found, left_out) = code_of(&diff.went, &before.code);
+    assert_eq!((found.len(), left_out), (diff.went.len(), 0));
+    assert_eq!(code_of(&diff.went, &[]).1, diff.went.len() as u64);
+}
+
 #[test]
 fn what_has_no_room_is_counted() {
     let mut rooms = Rooms::default();
@@ -152,7 +200,14 @@ fn what_has_no_room_is_counted() {
     assert!(left_out.as_u64().unwrap() >= came as u64 && came > 0, "{left_out}");
     // Sums do not depend on the room.
     let sum: u64 = all[0].diff.came.iter().map(|group| group.count).sum();
-    assert_eq!(files(&page)[0]["came"], sum);
+    let file = files(&page).remove(0);
+    assert_eq!(file["came"], sum);
+    let by_severity = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let of_severity = all[0].diff.came.iter().filter(|group| group.severity == severity);
+        of_severity.map(|group| group.count).sum::<u64>()
+    });
+    assert_eq!(by_severity.iter().sum::<u64>(), sum);
+    assert_eq!(file["came_by_severity"], serde_json::json!(by_severity));
 }
 
 #[test]

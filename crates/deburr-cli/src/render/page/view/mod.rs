@@ -11,7 +11,7 @@ pub(crate) mod room;
 pub(crate) mod texts;
 
 use super::head_with_script;
-use super::script::{data_element, source_of};
+use super::script::{data_element, embedded, source_of};
 use deburr_core::rule::RULES;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -48,6 +48,33 @@ pub(crate) fn end(out: &mut dyn Write, run: &Value) -> io::Result<()> {
     write!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
+/// Records of files are written together until they have this size.
+const CHUNK: usize = 1 << 18;
+
+/// Writes records of files, many in one element. Those that wait are written by [`finish`](Records::finish).
+#[derive(Default)]
+pub(crate) struct Records {
+    waiting: String,
+}
+
+impl Records {
+    /// Adds the record of the next file.
+    pub(crate) fn add(&mut self, out: &mut dyn Write, record: &Value) -> io::Result<()> {
+        self.waiting.push(if self.waiting.is_empty() { '[' } else { ',' });
+        self.waiting.push_str(&record.to_string());
+        if self.waiting.len() > CHUNK { self.finish(out) } else { Ok(()) }
+    }
+
+    /// Writes those that are not written yet.
+    pub(crate) fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            let records = embedded(&std::mem::take(&mut self.waiting));
+            writeln!(out, "<script type=\"application/json\" class=\"files\">{records}]</script>")?;
+        }
+        Ok(())
+    }
+}
+
 /// What the page says of some rules.
 pub(crate) fn rules(found: &BTreeSet<String>) -> Value {
     let found = RULES.iter().filter(|rule| found.contains(rule.id));
@@ -56,4 +83,25 @@ pub(crate) fn rules(found: &BTreeSet<String>) -> Value {
         (rule.id.to_owned(), record)
     };
     Value::Object(found.map(rule).collect::<Map<String, Value>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_record_is_written_once_and_in_order_whatever_its_size() {
+        let files: Vec<Value> =
+            [3, CHUNK, 3, 3, 2 * CHUNK, 3].iter().map(|&size| "<".repeat(size).into()).collect();
+        let (mut out, mut records) = (Vec::new(), Records::default());
+        for file in &files {
+            records.add(&mut out, file).unwrap();
+        }
+        records.finish(&mut out).unwrap();
+        records.finish(&mut out).unwrap();
+        let page = String::from_utf8(out).unwrap();
+        assert_eq!(read::files(&page), files);
+        assert_eq!(read::scripts(&page, "class=\"files\"").len(), 3);
+        assert!(!page.contains("[]"), "no element for nothing");
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Findings of a run, and of one file.
 const FINDINGS: (u64, u64) = (100_000, 25_000);
-/// Functions above the first level.
+/// Functions above the first level; of a comparison, those that differ.
 const FUNCTIONS: (u64, u64) = (100_000, 20_000);
 /// Instructions.
 const INSNS: (u64, u64) = (200_000, 30_000);
@@ -38,10 +38,13 @@ impl Room {
         given as usize
     }
 
-    /// Whether all of so many have room, which is taken.
+    /// Whether all of so many have room, which is taken; otherwise one thing is left out.
     pub(crate) fn take_all(&mut self, wanted: usize) -> bool {
         let has_room = wanted as u64 <= self.left.min(self.of_file);
-        self.left -= if has_room { wanted as u64 } else { 0 };
+        match has_room {
+            true => self.left -= wanted as u64,
+            false => self.left_out += 1,
+        }
         has_room
     }
 

@@ -46,6 +46,9 @@ const ROOTS = {
 const ARCHES = { x86_64: "x86-64", aarch64: "AArch64" };
 const FIRST_LEVELS = new Set(["x86-64-v1", "armv8.0-a"]);
 
+/// An address as it is shown: in a section, it is an offset.
+const placeIn = (section, at) => section ? `${section}+${at}` : at;
+
 /// Rows → objects; columns in `texts` are numbers of the file's table.
 function objects(rows, columns, file, texts) {
   return (rows || []).map(row => {
@@ -54,7 +57,7 @@ function objects(rows, columns, file, texts) {
       const value = row[at] || null;
       object[columns[at]] = value !== null && texts.has(columns[at]) ? file.texts[value] : value;
     }
-    object.place = object.in ? `${object.in}+${object.at}` : object.at;
+    object.place = placeIn(object.in, object.at);
     return object;
   });
 }
@@ -97,14 +100,15 @@ function readCompared(file) {
   for (const finding of objects(file.findings, run.columns.finding, file, FINDING_TEXTS)) {
     finding.count ||= 1;
     finding.build = finding.change === "gone" ? "old" : "";
-    finding.key = `${finding.change}:${file.path}:${finding.place}:${finding.rule}`;
+    // What moved to one place may come from several functions.
+    finding.key = `${finding.change}:${file.path}:${finding.place}:${finding.rule}${finding.from ? `:${finding.from}` : ""}`;
     findings.push(finding);
   }
   const text = value => value ? file.texts[value] : "";
   file.byName = new Map();
   for (const item of objects(file.functions, run.columns.function, file, FUNCTION_TEXTS)) {
-    const side = part => part && { at: part[0], in: part[1] ? text(part[1]) : null, size: part[2] || 0, level: text(part[3]), count: part[4] || 1,
-      place: part[1] ? `${text(part[1])}+${part[0]}` : part[0] };
+    const side = part => part && { at: part[0], in: text(part[1]) || null, size: part[2] || 0, level: text(part[3]), count: part[4] || 1,
+      place: placeIn(text(part[1]), part[0]) };
     Object.assign(item, { old: side(item.old), new: side(item.new) });
     const own = item.new || item.old;
     Object.assign(item, { at: own.at, in: own.in, place: own.place, size: own.size, level: own.level, build: item.new ? "" : "old" });
@@ -131,7 +135,7 @@ files.forEach((file, number) => {
 for (const found of run.across || []) {
   const file = files.find(file => file.path === found.path);
   if (!file) continue;
-  const place = found.section ? `${found.section}+${found.svma}` : found.svma;
+  const place = placeIn(found.section, found.svma);
   findings.push({ ...found, file, at: found.svma, in: found.section || null, place, name: found.function, extent: 0,
     key: `finding:${found.path}:${place}:${found.rule}` });
 }

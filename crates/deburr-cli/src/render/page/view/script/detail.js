@@ -37,7 +37,6 @@ function findingOfCheck(finding) {
   const { file, rule } = finding;
   const item = functionOf(finding);
   const cost = file.costs && file.costs[rule];
-  const where = finding.source && `${finding.source}${finding.line ? `:${finding.line}` : ""}`;
   const evidence = Object.entries(finding.evidence || {}).map(([key, value]) => [key.replaceAll("_", " "), Array.isArray(value) ? value.join(", ") : String(value)]);
   const inFunction = item && isAbove(item) && element("a", { ...to({ open: item.key }) }, "How control gets there");
   return [
@@ -46,7 +45,7 @@ function findingOfCheck(finding) {
     facts2([
       ["Function", name(called(finding)), inFunction ? [" · ", inFunction] : ""],
       ["Place", element("code", {}, finding.place), finding.loop ? " · in a loop" : "", finding.calls ? ` · its function is called from ${counted(finding.calls, "place")}` : ""],
-      where && ["Source", name(where)],
+      sourceFact(finding),
       ["File", name(file.path, "path")],
       finding.other && ["Compared with", name(finding.other.path), " ", element("code", {}, finding.other.svma)],
       finding.compiler && ["Made by", typeof finding.compiler === "string" ? finding.compiler : JSON.stringify(finding.compiler)],
@@ -61,6 +60,16 @@ function findingOfCheck(finding) {
     cost !== undefined && element("div", { class: "measured" }, measured(cost)),
     pageOf(rule),
   ];
+}
+
+/// The source line of a finding.
+const sourceFact = ({ source, line }) => source && ["Source", name(`${source}${line ? `:${line}` : ""}`)];
+
+/// The findings in a function, each with what became of it where builds are compared.
+function findingsOf(own) {
+  const item = ({ change, severity, key, rule, count, place }) => element("li", {}, change && [fateMark(change), " "], severityMark(severity), " ",
+    element("a", { ...to({ open: key }) }, rule), count > 1 ? ` ×${grouped(count)} ` : " ", element("code", {}, place));
+  return own.length > 0 && [element("h3", {}, "Its findings"), element("ul", { class: "plain" }, own.slice(0, 50).map(item))];
 }
 
 /// What removes a finding.
@@ -136,8 +145,7 @@ function functionOfCheck(item) {
       element("p", { class: "muted" }, { closure: "deburr check --closure looks into the libraries that the file needs.", guard: "Who knows the code can state it in deburr.toml.", run: "A run on a CPU without the level: deburr try." }[group.settled_by] || ""),
       group.stated_as && [element("pre", { tabindex: "0" }, element("code", {}, group.stated_as))]],
     callers && [element("h3", {}, "Who calls it, and what it took from there"), callersTable(callers)],
-    own.length > 0 && [element("h3", {}, "Its findings"), element("ul", { class: "plain" }, own.slice(0, 50).map(finding =>
-      element("li", {}, severityMark(finding.severity), " ", element("a", { ...to({ open: finding.key }) }, finding.rule), " ", element("code", {}, finding.place))))],
+    findingsOf(own),
     listing ? [element("h3", {}, "The code"), listingTable(listing, own, null)]
       : (own.length > 0 || item.weight) && [element("h3", {}, "The code"), element("p", { class: "muted" }, "Its code is not on this page, which has room for the worst and the heaviest. This shows it:")],
     element("p", {}, copyable(`deburr show ${quoted(file.path)} ${quoted(item.place)}`)),

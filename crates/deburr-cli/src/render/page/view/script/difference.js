@@ -7,6 +7,8 @@ const differs = file => !file.old || (file.levels || []).length + file.came + fi
 /// How many named functions differ, those without a row among them.
 const differing = file => file.differing?.[0] || 0;
 const fateMark = fate => element("span", { class: `mark-of f-${fate}` }, fate);
+/// How many findings appeared, by severity, those without a row among them.
+const cameBySeverity = () => SEVERITIES.map((severity, at) => [severity, sumOver(file => file.came_by_severity[at])]);
 const needed = file => (file.levels || []).find(level => level.what === "needed");
 const arrow = (before, after) => [name(before || "none"), " → ", name(after || "none")];
 
@@ -27,10 +29,9 @@ function comparedLead() {
   if (files.length === 0) return "No two files belong together. What was not compared is listed below.";
   const changed = files.filter(differs).length;
   const raised = files.filter(file => needed(file)?.raised).length;
-  const severe = SEVERITIES.slice(0, SEVERITIES.indexOf(run.fail_on) + 1);
-  const came = findings.filter(finding => finding.change === "appeared" && severe.includes(finding.severity));
+  const came = cameBySeverity().slice(0, SEVERITIES.indexOf(run.fail_on) + 1).reduce((sum, [, count]) => sum + count, 0);
   const reasons = [raised > 0 && counted(raised, "file needs a higher level", "files need a higher level"),
-    came.length > 0 && `${counted(sumOf(came), "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
+    came > 0 && `${counted(came, "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
   if (run.worse && reasons.length) return `${listed(reasons)}.`;
   return changed ? `${counted(changed, "file")} of ${grouped(files.length)} differ${changed === 1 ? "s" : ""}; no level is raised, and no finding appeared that counts.`
     : `${counted(files.length, "file")}: no difference in levels, findings, and what is compared of functions.`;
@@ -44,8 +45,7 @@ function comparedFacts() {
   const raised = levels.filter(([, level]) => level.raised && level.what === "needed");
   const shown = [...raised, ...levels.filter(pair => !raised.includes(pair))].slice(0, 6);
   const chip = (fate, count) => [element("a", { class: "chip", ...to({ change: fate, section: "findings", open: "" }) }, fateMark(fate), " ", data(`fate ${fate}`, count)), " "];
-  const appeared = findings.filter(finding => finding.change === "appeared");
-  const bySeverity = SEVERITIES.map(severity => [severity, sumOf(appeared.filter(finding => finding.severity === severity))]).filter(([, count]) => count);
+  const bySeverity = cameBySeverity().filter(([, count]) => count);
   const different = sumOver(differing);
   const parts = [["appeared", "came"], ["gone", "went"], ["moved", "moved"], ["remained", "same"]];
   return [
@@ -110,8 +110,7 @@ function functionOfDiff(item) {
     changes.length > 0 && [element("h3", {}, "What changed"), element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "What changed" },
       element("table", { class: "callers" }, element("thead", {}, element("tr", {}, ["What", "Old", "New"].map(text => element("th", { scope: "col" }, text)))),
         element("tbody", {}, changes.map(({ what, before, after }) => element("tr", {}, element("th", { scope: "row" }, what), element("td", {}, before), element("td", {}, after))))))],
-    own.length > 0 && [element("h3", {}, "Its findings"), element("ul", { class: "plain" }, own.slice(0, 50).map(finding =>
-      element("li", {}, fateMark(finding.change), " ", severityMark(finding.severity), " ", element("a", { ...to({ open: finding.key }) }, finding.rule), finding.count > 1 ? ` ×${grouped(finding.count)} ` : " ", element("code", {}, finding.place))))],
+    findingsOf(own),
     code.map(([heading, listing, build]) => [element("h3", {}, heading), listingTable(listing, ofFile(file).filter(finding => finding.build === build), null)]),
     code.length === 0 && element("p", { class: "muted" }, "Code is on this page where findings are. These show it:"),
     show(now, file.path), show(old, file.old || ""),
@@ -121,7 +120,6 @@ function functionOfDiff(item) {
 function findingOfDiff(finding) {
   const { file, rule, change, count } = finding;
   const item = functionOf(finding);
-  const where = finding.source && `${finding.source}${finding.line ? `:${finding.line}` : ""}`;
   const path = change === "gone" ? file.old : file.path;
   const meaning = { appeared: "only the new build has it", gone: "only the old build has it", moved: "it was in another function of the old build", remained: "both builds have it; this is the new one" }[change];
   return [
@@ -132,7 +130,7 @@ function findingOfDiff(finding) {
       change === "moved" && ["Moved from", name(finding.from || "")],
       ["Function", item ? element("a", { ...to({ open: item.key }) }, name(called(finding))) : name(called(finding))],
       ["Place", element("code", {}, finding.place)],
-      where && ["Source", name(where)],
+      sourceFact(finding),
       ["File", name(path, "path")],
     ]),
     change !== "gone" && whatToDo(finding),
@@ -147,7 +145,6 @@ function diffView() {
   const fates = FATES.map(fate => [fate, sumOf(findings.filter(finding => finding.change === fate))]).filter(([, count]) => count);
   const change = item => Math.abs((item.new?.size || 0) - (item.old?.size || 0));
   const sizes = item => item.old && item.new && item.old.size !== item.new.size ? `${bytes(item.old.size)} → ${bytes(item.new.size)}` : bytes(item.size);
-  const number = (title, of, rank = "") => ({ title, class: `number ${rank}`, cell: row => of(row) ? grouped(of(row)) : "", order: (one, other) => of(other) - of(one) });
   return {
     tool: "deburr diff", headline: comparedHeadline, lead: comparedLead, facts: comparedFacts, worst: worstFiles,
     share: comparedShare, leftOut: () => [], findingDetail: findingOfDiff, functionDetail: functionOfDiff,
@@ -167,16 +164,16 @@ function diffView() {
     said: sizes,
     second: (item, measure) => measure === "findings" || item.gained || item.lost ? `findings ${[item.gained && `+${grouped(item.gained)}`, item.lost && `−${grouped(item.lost)}`].filter(Boolean).join(" ")}` : sizes(item),
     worse: (one, other) => FATES.indexOf(one.change) - FATES.indexOf(other.change) || worse(one, other),
-    functionsTitle: "Functions that differ",
+    functionsAre: "that differ", kindTitle: "What", functionOrder: (one, other) => (other.size || 0) - (one.size || 0),
     fates,
     findingColumns: [{ title: "Change", class: "fate", cell: finding => fateMark(finding.change), order: (one, other) => FATES.indexOf(one.change) - FATES.indexOf(other.change) || worse(one, other) }],
     functionColumns: [
       { title: "Level", class: "rule", cell: item => item.old && item.new && item.old.level !== item.new.level ? arrow(item.old.level, item.new.level) : name(item.level), order: byText(item => item.level) },
-      number("Old", item => item.old?.size || 0), number("New", item => item.new?.size || 0),
+      numberColumn("Old", item => item.old?.size), numberColumn("New", item => item.new?.size),
     ],
     fileColumns: [
       { title: "Needs", class: "rule", cell: file => file.old && file.old_level !== file.level ? arrow(file.old_level, file.level) : name(file.level), order: byText(file => file.level) },
-      number("Appeared", file => file.came), number("Gone", file => file.went, "minor"), number("Functions", differing, "minor"),
+      numberColumn("Appeared", file => file.came), numberColumn("Gone", file => file.went, { rank: "minor" }), numberColumn("Functions", differing, { rank: "minor" }),
       { title: "Verdict", class: "number judged", cell: file => file.worse ? element("span", { class: "mark-of error" }, "worse") : file.old ? "" : "new file", order: fileOrder },
     ],
     fileOrder,

@@ -4,6 +4,7 @@ const matches = (finding, words) => [finding.name, finding.near, finding.rule, f
   .some(text => text?.toLowerCase().includes(words));
 
 const view = isDiff ? diffView() : checkView();
+const functionsTitle = `Functions ${view.functionsAre}`;
 
 /// The findings that the filters leave, the worst first.
 function chosen() {
@@ -34,11 +35,11 @@ const findingTable = table(at("finding-table"), {
 });
 
 const functionTable = table(at("function-table"), {
-  label: view.functionsTitle,
+  label: functionsTitle,
   href: item => ({ open: item.key }),
   columns: [
     { title: "Function", class: "function", cell: calledInCell, order: byText(called) },
-    { title: isDiff ? "What" : "Verdict", class: "severity", cell: item => kindMark(item.kinds[0]), order: byText(item => Object.keys(KINDS).indexOf(item.kinds[0])) },
+    { title: view.kindTitle, class: "severity", cell: item => kindMark(item.kinds[0]), order: byText(item => Object.keys(KINDS).indexOf(item.kinds[0])) },
     ...view.functionColumns,
     ...(files.length > 1 ? [fileColumn] : [{ title: "Place", class: "place", cell: item => element("code", {}, item.place), order: byText(item => item.place.padStart(40)) }]),
   ],
@@ -107,7 +108,7 @@ function showTables() {
     run.room.findings.left_out ? `; ${counted(run.room.findings.left_out, "more has", "more have")} no row on this page` : "");
   const kinds = Object.keys(KINDS);
   const items = above.filter(item => (!state.verdict || item.kinds.includes(state.verdict)) && (!state.in || item.file.path === state.in))
-    .sort((one, other) => share(other) - share(one) || kinds.indexOf(one.kinds[0]) - kinds.indexOf(other.kinds[0]) || (isDiff ? (other.size || 0) - (one.size || 0) : 0));
+    .sort((one, other) => share(other) - share(one) || kinds.indexOf(one.kinds[0]) - kinds.indexOf(other.kinds[0]) || view.functionOrder(one, other));
   functionTable.show(items);
   at("function-count").replaceChildren(data("functions", items.length), items.length === 1 ? " function" : " functions",
     Object.hasOwn(KINDS, state.verdict || "") ? `: ${KINDS[state.verdict][0]}` : "", state.in ? ` in ${short(state.in, 80)}` : "");
@@ -133,7 +134,7 @@ function limits() {
   const { room } = run;
   const lines = [];
   if (room.findings.left_out) lines.push(`${counted(room.findings.left_out, "finding")} are counted and have no row: a page holds ${grouped(room.findings.of_run)}, ${grouped(room.findings.of_file)} of a file, the worst first.`);
-  if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} ${isDiff ? "that differ" : "above the first level"} have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
+  if (room.functions.left_out) lines.push(`${counted(room.functions.left_out, "function")} ${view.functionsAre} have no row: a page holds ${grouped(room.functions.of_run)}, ${grouped(room.functions.of_file)} of a file.`);
   if (room.code.left_out) lines.push(`The code of ${counted(room.code.left_out, "function")} with findings${hasWeights ? ", or hot," : ""} is left out: a page holds ${grouped(room.code.of_run)} instructions, ${grouped(room.code.of_file)} of a file; of many files fewer of each. deburr show lists the rest.`);
   lines.push(...view.leftOut());
   const listOf = ([title, rows, total]) => rows.length > 0 && element("details", {}, element("summary", {}, title),
@@ -152,7 +153,7 @@ function start() {
   at("title").replaceChildren(view.headline());
   at("lead").textContent = view.lead();
   document.title = `${view.headline()} – ${view.tool}`;
-  at("functions-title").textContent = view.functionsTitle;
+  at("functions-title").textContent = functionsTitle;
   fill("facts", view.facts().map(([title, what]) => element("div", {}, element("dt", {}, title), element("dd", {}, what))));
   view.worst();
   limits();

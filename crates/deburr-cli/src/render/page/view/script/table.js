@@ -107,4 +107,7 @@ function table(host, { label, columns, href }) {
 
 // Orders and columns that several tables have.
 const byText = of => (one, other) => String(of(one)).localeCompare(String(of(other)));
+const numberColumn = (title, of, { rank = "", shown = grouped } = {}) => ({
+  title, class: `number ${rank}`, cell: row => of(row) ? shown(of(row)) : "", order: (one, other) => (of(other) || 0) - (of(one) || 0),
+});
 const weightColumn = hasWeights ? [{ title: "Weight", class: "heavy", cell: row => weightBar(row.weight), order: (one, other) => share(other) - share(one) }] : [];
