@@ -6,6 +6,8 @@ import re
 
 from axe_playwright_python.sync_playwright import Axe
 
+# Milliseconds that anything may take beside other tests on a busy machine. Only what never happens takes so long.
+PATIENCE = 300_000
 LOOKS = {
     "light": {"viewport": {"width": 1280, "height": 900}},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
@@ -24,12 +26,18 @@ def shown(text):
     return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", lambda found: hidden(found[0]), text)
 
 
+def launched(playwright, program):
+    """Without a sandbox, which there is none of where tests run as root, in containers: the page is a file of ours."""
+    return playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE)
+
+
 class Browser:
     """One look at the page, with all that its console said."""
 
     def __init__(self, chromium, look, page):
         self.page = page
         self.context = chromium.new_context(**LOOKS[look])
+        self.context.set_default_timeout(PATIENCE)
         self.tab = self.context.new_page()
         self.said = []
         self.tab.on("console", lambda message: self.said.append(message.text))
@@ -87,7 +95,7 @@ def keyboard(browser):
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#detail[open]")
     assert tab.evaluate("document.activeElement.id") == "detail-title"
-    first = tab.url
+    first = tab.evaluate("location.href")
     if rows > 1:
         tab.keyboard.press("j")
         tab.wait_for_function("before => location.href !== before", arg=first)

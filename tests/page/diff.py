@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from browser import Browser, keyboard, looks, place, shown, treemap
+from browser import Browser, keyboard, launched, looks, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
@@ -165,8 +165,7 @@ def functions(browser):
 
 def main():
     with sync_playwright() as playwright:
-        # No sandbox where tests run as root, in containers: the page is a file of ours.
-        chromium = playwright.chromium.launch(executable_path=sys.argv[4], args=["--no-sandbox"])
+        chromium = launched(playwright, sys.argv[4])
         opened = [(change, link(change, file, group)) for change, file, group in GROUPS]
         opened += [("function", function_link(file, function["function"])) for file in FILES for function in file["functions"]]
         # The first of each kind.

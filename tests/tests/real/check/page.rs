@@ -10,9 +10,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// One browser at a time: each has several processes, and waits for them no longer than a person would.
+static BROWSER: Mutex<()> = Mutex::new(());
 
 /// Looks at a page in `dir`, and returns it.
 fn look_with(script: &str, dir: &Path) -> String {
+    let _only = BROWSER.lock().unwrap_or_else(PoisonError::into_inner);
     require("chromium");
     let python = target_dir().join("browser-tools/bin/python");
     require(&python.display().to_string());
@@ -229,14 +234,24 @@ fn the_page_of_two_builds_says_what_differs_and_can_be_used_by_everybody() {
         page.contains("data-build=\"old\"") && page.contains("return atomic_fetch_and(p, v);"),
         "old code"
     );
-    // The other way round, and one file with itself.
-    let [old, new] = ["old", "new"].map(|build| dir.join(build).display().to_string());
-    look_at_diff(&work_dir("diff-page-back"), &new, &old);
+}
+
+#[test]
+#[ignore = "minutes of a browser; `cargo xtask nightly` runs it"]
+fn two_builds_the_other_way_round_have_a_page() {
+    let dir = work_dir("diff-page-back");
+    builds(&dir);
+    look_at_diff(&dir, "new", "old");
+}
+
+#[test]
+fn a_file_compared_with_itself_has_a_page() {
     let same = look_at_diff(&work_dir("diff-page-same"), "/usr/bin/true", "/usr/bin/true");
     assert!(!same.contains("class=\"code\" data-file=\"0\" data-build"), "code of a build that lost nothing");
 }
 
 #[test]
+#[ignore = "minutes of a browser; `cargo xtask nightly` runs it"]
 fn packages_have_the_page_of_what_is_in_them() {
     let dir = work_dir("diff-page-packages");
     builds(&dir);
@@ -255,6 +270,7 @@ fn packages_have_the_page_of_what_is_in_them() {
 }
 
 #[test]
+#[ignore = "minutes of a browser; `cargo xtask nightly` runs it"]
 fn thousands_of_rows_and_hostile_names_are_compared_on_a_page() {
     let dir = work_dir("diff-page-hostile");
     let long = "n".repeat(1 << 20);
