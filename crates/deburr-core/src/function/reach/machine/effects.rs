@@ -93,7 +93,8 @@ pub(crate) struct Facts {
     pub inputs: Inputs,
 }
 
-/// What a run of a function used of what is learnt of the file, and what that was.
+/// What a run of a function used of what is learnt of the file, and what that was. What the run needs again it takes from
+/// here.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
     /// The words that it loaded, by address and width in bytes.

@@ -495,9 +495,9 @@ impl Run<'_, '_, '_> {
             state.taint_frame(place);
         }
         if let Some(callee) = callee {
-            let returned = self.summaries.returns.get(&callee.start);
-            self.transfer.effects.inputs.get_mut().callees.insert(callee.start, returned.cloned());
-            if let Some(returned) = returned {
+            let returns = || self.summaries.returns.get(&callee.start).cloned();
+            let callees = &mut self.transfer.effects.inputs.get_mut().callees;
+            if let Some(returned) = callees.entry(callee.start).or_insert_with(returns) {
                 state.write(Reg::general(0), returned.clone());
             }
             if state.trap == Trap::Survived {
