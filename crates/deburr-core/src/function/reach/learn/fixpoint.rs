@@ -10,7 +10,7 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::{Learnt, readers};
-use crate::function::reach::learn::run::{Past, run};
+use crate::function::reach::learn::run::{entries, run_from};
 use crate::function::reach::learn::sources::{
     callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, learns,
     query_functions, trap_functions,
@@ -19,6 +19,8 @@ use crate::function::reach::learn::words::{informative_words, overlaps_any, upda
 use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -105,8 +107,8 @@ struct Fixpoint<'f, 'w, 'a> {
     followed: BTreeSet<(u64, u8)>,
     memory: Memory,
     facts: FactsByFunction,
-    /// All that functions have shown: what they read alternates while it settles.
-    past: Past,
+    /// What runs from an entry have shown before, by that entry: what they read alternates while it settles.
+    past: FxHashMap<CodeOffset, Vec<Arc<Facts>>>,
     /// Functions whose inputs have changed and that have not run since.
     waiting: BTreeSet<CodeOffset>,
     /// Those of which only a pointer has changed: they run when all else is settled.
@@ -148,7 +150,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
             followed,
             memory,
             facts: FactsByFunction::default(),
-            past: Past::default(),
+            past: FxHashMap::default(),
             waiting: BTreeSet::new(),
             late: BTreeSet::new(),
             dropped: BTreeMap::new(),
@@ -156,15 +158,30 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         }
     }
 
+    /// Runs functions. What one has shown of the same inputs it shows again.
     fn run(&mut self, due: &BTreeSet<CodeOffset>) {
-        let facts = run(self.file, &self.summaries, &self.memory, due, &self.past);
-        for (&entry, facts) in &facts {
-            let past = self.past.entry(entry).or_default();
-            if !past.iter().any(|known| Arc::ptr_eq(known, facts)) {
-                past.push(Arc::clone(facts));
-            }
+        let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
+            let run = || run_from(self.file, &self.summaries, &self.memory, start, entry);
+            Some((entry, self.shown(entry).or_else(run)?))
+        };
+        let facts: FactsByFunction = entries(self.file, due).par_iter().filter_map(run).collect();
+        for (entry, now) in &facts {
+            let Some(before) = self.facts.get(entry).filter(|before| !Arc::ptr_eq(before, now)) else {
+                continue;
+            };
+            let past = self.past.entry(*entry).or_default();
+            past.retain(|known| !Arc::ptr_eq(known, now));
+            past.push(Arc::clone(before));
         }
         self.facts.extend(facts);
+    }
+
+    /// What a run from an entry has shown of the inputs that it would have now: the last one, or one before.
+    fn shown(&self, entry: CodeOffset) -> Option<Arc<Facts>> {
+        let past = self.past.get(&entry).into_iter().flatten();
+        let mut known = self.facts.get(&entry).into_iter().chain(past);
+        let holds = |facts: &&Arc<Facts>| facts.inputs.hold(self.file.linkage, &self.summaries, &self.memory);
+        known.find(holds).cloned()
     }
 
     /// The words of known meaning, by what the functions store now.
