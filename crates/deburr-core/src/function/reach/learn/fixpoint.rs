@@ -162,7 +162,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
     fn run(&mut self, due: &BTreeSet<CodeOffset>) {
         let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
             let run = || run_from(self.file, &self.summaries, &self.memory, start, entry);
-            Some((entry, self.shown(entry).or_else(run)?))
+            Some((entry, self.shown(start, entry).or_else(run)?))
         };
         let facts: FactsByFunction = entries(self.file, due).par_iter().filter_map(run).collect();
         for (entry, now) in &facts {
@@ -176,11 +176,12 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         self.facts.extend(facts);
     }
 
-    /// What a run from an entry has shown of the inputs that it would have now: the last one, or one before.
-    fn shown(&self, entry: CodeOffset) -> Option<Arc<Facts>> {
+    /// What a function, run from an entry, has shown of the inputs that it would have now: the last time, or before.
+    fn shown(&self, start: CodeOffset, entry: CodeOffset) -> Option<Arc<Facts>> {
         let past = self.past.get(&entry).into_iter().flatten();
         let mut known = self.facts.get(&entry).into_iter().chain(past);
-        let holds = |facts: &&Arc<Facts>| facts.inputs.hold(self.file.linkage, &self.summaries, &self.memory);
+        let (linkage, summaries, memory) = (self.file.linkage, &self.summaries, &self.memory);
+        let holds = |facts: &&Arc<Facts>| facts.inputs.hold(start, linkage, summaries, memory);
         known.find(holds).cloned()
     }
 

@@ -97,6 +97,8 @@ pub(crate) struct Facts {
 /// here.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
+    /// Where the function begins: two may have an entry in common.
+    pub start: CodeOffset,
     /// The words that it loaded, by address and width in bytes.
     pub words: BTreeMap<(u64, u8), Value>,
     /// Ranges of data, and whether some word in them says what the CPU has.
@@ -115,9 +117,16 @@ impl Inputs {
         near.any(|(&(from, other), _)| from.saturating_add(other.into()) > at)
     }
 
-    /// Whether all of it is the same now, so that another run would show the same.
-    pub(crate) fn hold(&self, linkage: &Linkage<'_>, summaries: &Summaries, memory: &Memory) -> bool {
-        self.inlined == summaries.inlined.len()
+    /// Whether all of it is the same now, so that a run of a function, from the same entry, would show the same.
+    pub(crate) fn hold(
+        &self,
+        start: CodeOffset,
+        linkage: &Linkage<'_>,
+        summaries: &Summaries,
+        memory: &Memory,
+    ) -> bool {
+        self.start == start
+            && self.inlined == summaries.inlined.len()
             && self.callees.iter().all(|(start, returned)| summaries.returns.get(start) == returned.as_ref())
             && self.ranges.iter().all(|(&range, &informs)| memory.informs_in(range) == informs)
             && self.words.iter().all(|(&(at, width), value)| memory.load(linkage, at, width) == *value)
@@ -188,36 +197,39 @@ mod tests {
         let memory = Memory { words: BTreeMap::from([(word, answer.clone())]), ..Memory::default() };
         let summaries = Summaries::default();
         let range = Extent::sized(Svma(0x2000), 8);
+        let start = CodeOffset(64);
         let inputs = Inputs {
+            start,
             words: BTreeMap::from([(word, answer.clone()), ((0x3000, 8), Value::Unknown)]),
             ranges: BTreeMap::from([(range, true)]),
             callees: BTreeMap::from([(callee, None)]),
             inlined: 0,
         };
-        assert!(inputs.hold(&linkage, &summaries, &memory));
+        assert!(inputs.hold(start, &linkage, &summaries, &memory));
+        assert!(!inputs.hold(callee, &linkage, &summaries, &memory), "another function");
         let with = |(at, width): (u64, u8)| {
             let mut memory = memory.clone();
             memory.words.insert((at, width), Value::Tainted);
             memory
         };
         for place in [(0x2000, 4), (0x1ffc, 8), (0x3000, 8), (0x3007, 1)] {
-            assert!(!inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+            assert!(!inputs.hold(start, &linkage, &summaries, &with(place)), "{place:x?}");
         }
         // A word that it has not read, and a part of one that is known as a whole.
         for place in [(0x2008, 4), (0x2002, 1)] {
-            assert!(inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+            assert!(inputs.hold(start, &linkage, &summaries, &with(place)), "{place:x?}");
         }
         // What it has asked of a range, without loading from it.
         let inputs_of_range = Inputs { words: BTreeMap::new(), ..inputs.clone() };
-        assert!(inputs_of_range.hold(&linkage, &summaries, &memory));
-        assert!(!inputs_of_range.hold(&linkage, &summaries, &Memory::default()));
+        assert!(inputs_of_range.hold(start, &linkage, &summaries, &memory));
+        assert!(!inputs_of_range.hold(start, &linkage, &summaries, &Memory::default()));
         let mut returning = summaries.clone();
         returning.returns.insert(CodeOffset(32), Value::Tainted);
-        assert!(inputs.hold(&linkage, &returning, &memory));
+        assert!(inputs.hold(start, &linkage, &returning, &memory));
         returning.returns.insert(callee, Value::Tainted);
-        assert!(!inputs.hold(&linkage, &returning, &memory));
+        assert!(!inputs.hold(start, &linkage, &returning, &memory));
         let mut inlining = summaries.clone();
         inlining.inlined.insert(CodeOffset(48));
-        assert!(!inputs.hold(&linkage, &inlining, &memory));
+        assert!(!inputs.hold(start, &linkage, &inlining, &memory));
     }
 }

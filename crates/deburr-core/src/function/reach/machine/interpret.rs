@@ -112,7 +112,8 @@ pub(crate) fn interpret(
         entered = std::mem::take(&mut run.entered);
     };
     let Effects { mut facts, inputs, .. } = run.transfer.effects;
-    facts.inputs = Inputs { inlined: summaries.inlined.len(), ..inputs.into_inner() };
+    let (start, inlined) = (function.start, summaries.inlined.len());
+    facts.inputs = Inputs { start, inlined, ..inputs.into_inner() };
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
     facts.exits.sort_by_key(|exit| exit.0);
