@@ -107,6 +107,8 @@ pub(crate) struct Inputs {
     pub callees: BTreeMap<CodeOffset, Option<Value>>,
     /// How many functions are run inside their callers. They only become more.
     pub inlined: usize,
+    /// Whether it began again, with blocks that begin where tables lead. What showed where these lead is not noted.
+    pub is_restarted: bool,
 }
 
 impl Inputs {
@@ -125,7 +127,8 @@ impl Inputs {
         summaries: &Summaries,
         memory: &Memory,
     ) -> bool {
-        self.start == start
+        !self.is_restarted
+            && self.start == start
             && self.inlined == summaries.inlined.len()
             && self.callees.iter().all(|(start, returned)| summaries.returns.get(start) == returned.as_ref())
             && self.ranges.iter().all(|(&range, &informs)| memory.informs_in(range) == informs)
@@ -204,9 +207,12 @@ mod tests {
             ranges: BTreeMap::from([(range, true)]),
             callees: BTreeMap::from([(callee, None)]),
             inlined: 0,
+            is_restarted: false,
         };
         assert!(inputs.hold(start, &linkage, &summaries, &memory));
         assert!(!inputs.hold(callee, &linkage, &summaries, &memory), "another function");
+        let restarted = Inputs { is_restarted: true, ..inputs.clone() };
+        assert!(!restarted.hold(start, &linkage, &summaries, &memory), "more inputs than are noted");
         let with = |(at, width): (u64, u8)| {
             let mut memory = memory.clone();
             memory.words.insert((at, width), Value::Tainted);

@@ -113,7 +113,8 @@ pub(crate) fn interpret(
     };
     let Effects { mut facts, inputs, .. } = run.transfer.effects;
     let (start, inlined) = (function.start, summaries.inlined.len());
-    facts.inputs = Inputs { start, inlined, ..inputs.into_inner() };
+    let is_restarted = !run.entered.is_empty();
+    facts.inputs = Inputs { start, inlined, is_restarted, ..inputs.into_inner() };
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
     facts.exits.sort_by_key(|exit| exit.0);
