@@ -329,7 +329,8 @@ fn changed<K: Ord + Copy, V: PartialEq>(before: &BTreeMap<K, V>, after: &BTreeMa
     gone.chain(new).copied().collect()
 }
 
-/// The functions that have loaded a word, or called a function, of which something else is known now.
+/// The functions that have loaded a word, or called a function, of which something else is known now. Not those that only
+/// asked whether a range of data informs.
 fn outdated(
     file: &View<'_, '_>,
     facts: &FactsByFunction,

@@ -94,7 +94,7 @@ pub(crate) struct Facts {
 }
 
 /// What a run of a function used of what is learnt of the file, and what that was. What the run needs again it takes from
-/// here.
+/// here. Within one fixpoint: `fields`, `arguments` and what is presumed stay as they are, and are not noted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
     /// Where the function begins: two may have an entry in common.
@@ -119,7 +119,8 @@ impl Inputs {
         near.any(|(&(from, other), _)| from.saturating_add(other.into()) > at)
     }
 
-    /// Whether all of it is the same now, so that a run of a function, from the same entry, would show the same.
+    /// Whether all of it is the same now, so that a run of a function, from the same entry and in the same fixpoint, would
+    /// show the same.
     pub(crate) fn hold(
         &self,
         start: CodeOffset,
