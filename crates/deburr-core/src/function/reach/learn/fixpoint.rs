@@ -15,7 +15,7 @@ use crate::function::reach::learn::sources::{
     callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, learns,
     query_functions, trap_functions,
 };
-use crate::function::reach::learn::words::{informative_words, overlaps_any, updated_words};
+use crate::function::reach::learn::words::{informative_words, updated_words};
 use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
@@ -338,8 +338,7 @@ fn outdated(
     callees: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<CodeOffset> {
     let is_outdated = |facts: &Facts| {
-        let has_changed = |&place: &(u64, u8)| overlaps_any(words, place);
-        facts.inputs.words.keys().any(has_changed)
+        words.iter().any(|&word| facts.inputs.loads(word))
             || facts.inputs.callees.keys().any(|callee| callees.contains(callee))
     };
     let outdated = facts.iter().filter(|(_, facts)| is_outdated(facts));

@@ -5,7 +5,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::memory::{Argument, Memory};
+use crate::function::reach::machine::memory::{Argument, Memory, overlapping};
 use crate::function::reach::machine::summaries::Summaries;
 use crate::image::Linkage;
 use crate::insn::Insn;
@@ -113,10 +113,8 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// Whether it loaded some byte of a word.
-    pub(crate) fn loads(&self, (at, width): (u64, u8)) -> bool {
-        let end = at.saturating_add(width.into());
-        let mut near = self.words.range((at.saturating_sub(8), 0)..(end, 0));
-        near.any(|(&(from, other), _)| from.saturating_add(other.into()) > at)
+    pub(crate) fn loads(&self, word: (u64, u8)) -> bool {
+        overlapping(&self.words, word).next().is_some()
     }
 
     /// Whether all of it is the same now, so that a run of a function, from the same entry and in the same fixpoint, would
