@@ -24,24 +24,29 @@ type Literal = (Svma, Side);
 /// The tests that control depends on. No path: on none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Doubts {
-    /// By path, the outcomes on it, sorted; none is empty.
-    paths: Arc<[Vec<Literal>]>,
+    /// By path, the outcomes on it, sorted; none is empty. `None`: no path. An empty list would be one for all threads,
+    /// which they would all count their uses of.
+    paths: Option<Arc<[Vec<Literal>]>>,
 }
 
 impl Doubts {
+    fn paths(&self) -> &[Vec<Literal>] {
+        self.paths.as_deref().unwrap_or_default()
+    }
+
     /// Whether control gets here whatever the tests come to.
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+        self.paths.is_none()
     }
 
     /// One of the tests: the last in order of address.
     pub(crate) fn last(&self) -> Option<Svma> {
-        self.paths.iter().filter_map(|path| path.last()).max().map(|&(at, _)| at)
+        self.paths().iter().filter_map(|path| path.last()).max().map(|&(at, _)| at)
     }
 
     /// Control gets here only after one more outcome. In a loop the last outcome of a test counts.
     pub(crate) fn add(&mut self, at: Svma, side: Side) {
-        let mut paths = self.paths.to_vec();
+        let mut paths = self.paths().to_vec();
         if paths.is_empty() {
             paths.push(Vec::new());
         }
@@ -51,7 +56,7 @@ impl Doubts {
                 path.insert(place, (at, side));
             }
         }
-        self.paths = least(paths).into();
+        self.paths = Some(least(paths).into());
     }
 
     /// What control depends on where it comes from either of two places.
@@ -62,14 +67,14 @@ impl Doubts {
         if self.is_empty() || other.is_empty() {
             return Doubts::default();
         }
-        let mut paths: Vec<Vec<Literal>> = self.paths.iter().chain(&*other.paths).cloned().collect();
+        let mut paths: Vec<Vec<Literal>> = self.paths().iter().chain(other.paths()).cloned().collect();
         let common: Vec<Literal> = paths.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or_default();
         // Where some places that a table leads to meet, all may.
         for path in &mut paths {
             path.retain(|literal| literal.1 != Side::Chosen || common.contains(literal));
         }
         let paths = canonical(paths).unwrap_or_else(|| vec![common]);
-        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths: paths.into() } }
+        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths: Some(paths.into()) } }
     }
 }
 

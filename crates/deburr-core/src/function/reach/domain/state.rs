@@ -333,12 +333,11 @@ impl State {
         let held = narrowed(&self.at(subject.holder));
         let copies = Arc::clone(&self.copies);
         let is_copied = |reg: Reg| Holder::Register(reg) == subject.holder;
-        let is_held = |place: Holder| {
-            place == subject.holder || copies.iter().any(|&(copy, of)| is_copied(copy) && of == place)
-        };
-        let held_in = copies.iter().filter(|(copy, _)| is_copied(*copy)).map(|(_, of)| *of);
+        let held_in: Vec<Holder> =
+            copies.iter().filter(|(copy, _)| is_copied(*copy)).map(|(_, of)| *of).collect();
+        let is_held = |place: Holder| place == subject.holder || held_in.contains(&place);
         let registers = copies.iter().filter(|(_, of)| is_held(*of)).map(|(copy, _)| Holder::Register(*copy));
-        for holder in std::iter::once(subject.holder).chain(held_in).chain(registers) {
+        for holder in std::iter::once(subject.holder).chain(held_in.iter().copied()).chain(registers) {
             let here = match holder {
                 // What the memory holds for all code is what was loaded from it.
                 Holder::Word(at, width) if self.word(at, width).is_none() => held.clone(),

@@ -3,7 +3,7 @@
 use crate::address::{CodeOffset, Extent};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
-use crate::function::reach::learn::run::{Past, run};
+use crate::function::reach::learn::run::run;
 use crate::function::reach::learn::sources::{informs, place_of, pointers_to, referrers_to};
 use crate::function::reach::machine::effects::{Use, UseKind};
 use crate::function::reach::machine::memory::{Argument, initial};
@@ -80,7 +80,7 @@ pub(crate) fn run_again(
         due.extend(grown.map(|(start, _)| *start).filter(|start| functions.contains(start)));
         learnt.memory.arguments = arguments;
         learnt.memory.fields = flags_in_structures(file, learnt);
-        learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &due, &Past::default()));
+        learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &due));
         let given = learnt.facts.values().flat_map(|facts| &facts.arguments);
         let is_new = |&&(callee, argument): &&(CodeOffset, Argument)| {
             let known = learnt.memory.arguments.get(&callee);

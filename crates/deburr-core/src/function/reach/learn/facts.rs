@@ -3,6 +3,7 @@
 use crate::address::CodeOffset;
 use crate::function::reach::domain::value::{Value, mask_of};
 use crate::function::reach::machine::effects::Facts;
+use crate::function::reach::machine::memory::overlapping;
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -47,14 +48,9 @@ pub(crate) fn stored_words<'f>(
 type Overlaps = Vec<((u64, u8), (u64, u8))>;
 
 fn overlaps(words: &BTreeMap<(u64, u8), (Value, FeatureSet)>) -> Overlaps {
-    let mut found = Vec::new();
-    for &(at, width) in words.keys() {
-        let end = at.saturating_add(width.into());
-        let near = words.range((at.saturating_sub(8), 0)..(end, 0)).map(|(key, _)| *key);
-        let others = near.filter(|&(from, stored)| {
-            (from, stored) != (at, width) && from.saturating_add(stored.into()) > at
-        });
-        found.extend(others.map(|other| ((at, width), other)));
-    }
-    found
+    let of = |&word: &(u64, u8)| {
+        let near = overlapping(words, word).map(move |(&other, _)| (word, other));
+        near.filter(|(word, other)| word != other)
+    };
+    words.keys().flat_map(of).collect()
 }

@@ -10,15 +10,17 @@ use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::{Learnt, readers};
-use crate::function::reach::learn::run::{Past, run};
+use crate::function::reach::learn::run::{entries, run_from};
 use crate::function::reach::learn::sources::{
     callers_by_name, callers_by_pointer, extend_by_callers, extend_by_readers, is_pointer, learns,
     query_functions, trap_functions,
 };
-use crate::function::reach::learn::words::{informative_words, overlaps_any, updated_words};
+use crate::function::reach::learn::words::{informative_words, updated_words};
 use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::machine::memory::{Memory, initial};
 use crate::function::reach::machine::summaries::Summaries;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -105,8 +107,8 @@ struct Fixpoint<'f, 'w, 'a> {
     followed: BTreeSet<(u64, u8)>,
     memory: Memory,
     facts: FactsByFunction,
-    /// All that functions have shown: what they read alternates while it settles.
-    past: Past,
+    /// What runs from an entry have shown before, by that entry: what they read alternates while it settles.
+    past: FxHashMap<CodeOffset, Vec<Arc<Facts>>>,
     /// Functions whose inputs have changed and that have not run since.
     waiting: BTreeSet<CodeOffset>,
     /// Those of which only a pointer has changed: they run when all else is settled.
@@ -148,7 +150,7 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
             followed,
             memory,
             facts: FactsByFunction::default(),
-            past: Past::default(),
+            past: FxHashMap::default(),
             waiting: BTreeSet::new(),
             late: BTreeSet::new(),
             dropped: BTreeMap::new(),
@@ -156,15 +158,31 @@ impl<'f, 'w, 'a> Fixpoint<'f, 'w, 'a> {
         }
     }
 
+    /// Runs functions. What one has shown of the same inputs it shows again.
     fn run(&mut self, due: &BTreeSet<CodeOffset>) {
-        let facts = run(self.file, &self.summaries, &self.memory, due, &self.past);
-        for (&entry, facts) in &facts {
-            let past = self.past.entry(entry).or_default();
-            if !past.iter().any(|known| Arc::ptr_eq(known, facts)) {
-                past.push(Arc::clone(facts));
-            }
+        let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
+            let run = || run_from(self.file, &self.summaries, &self.memory, start, entry);
+            Some((entry, self.shown(start, entry).or_else(run)?))
+        };
+        let facts: FactsByFunction = entries(self.file, due).par_iter().filter_map(run).collect();
+        for (entry, now) in &facts {
+            let Some(before) = self.facts.get(entry).filter(|before| !Arc::ptr_eq(before, now)) else {
+                continue;
+            };
+            let past = self.past.entry(*entry).or_default();
+            past.retain(|known| !Arc::ptr_eq(known, now));
+            past.push(Arc::clone(before));
         }
         self.facts.extend(facts);
+    }
+
+    /// What a function, run from an entry, has shown of the inputs that it would have now: the last time, or before.
+    fn shown(&self, start: CodeOffset, entry: CodeOffset) -> Option<Arc<Facts>> {
+        let past = self.past.get(&entry).into_iter().flatten();
+        let mut known = self.facts.get(&entry).into_iter().chain(past);
+        let (linkage, summaries, memory) = (self.file.linkage, &self.summaries, &self.memory);
+        let holds = |facts: &&Arc<Facts>| facts.inputs.hold(start, linkage, summaries, memory);
+        known.find(holds).cloned()
     }
 
     /// The words of known meaning, by what the functions store now.
@@ -311,7 +329,8 @@ fn changed<K: Ord + Copy, V: PartialEq>(before: &BTreeMap<K, V>, after: &BTreeMa
     gone.chain(new).copied().collect()
 }
 
-/// The functions that have loaded a word, or called a function, of which something else is known now.
+/// The functions that have loaded a word, or called a function, of which something else is known now. Not those that only
+/// asked whether a range of data informs.
 fn outdated(
     file: &View<'_, '_>,
     facts: &FactsByFunction,
@@ -319,8 +338,7 @@ fn outdated(
     callees: &BTreeSet<CodeOffset>,
 ) -> BTreeSet<CodeOffset> {
     let is_outdated = |facts: &Facts| {
-        let has_changed = |&place: &(u64, u8)| overlaps_any(words, place);
-        facts.inputs.words.keys().any(has_changed)
+        words.iter().any(|&word| facts.inputs.loads(word))
             || facts.inputs.callees.keys().any(|callee| callees.contains(callee))
     };
     let outdated = facts.iter().filter(|(_, facts)| is_outdated(facts));

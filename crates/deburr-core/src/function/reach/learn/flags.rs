@@ -7,7 +7,7 @@
 use crate::address::CodeOffset;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
-use crate::function::reach::learn::run::{Past, run};
+use crate::function::reach::learn::run::run;
 use crate::function::reach::machine::memory::{Argument, Memory};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(crate) fn flags(
         }
     }
     let memory = Memory { records_constants: true, ..learnt.memory.clone() };
-    let facts = run(file, &learnt.summaries, &memory, &callers, &Past::default());
+    let facts = run(file, &learnt.summaries, &memory, &callers);
     let mut is_zero: BTreeMap<(CodeOffset, Argument), bool> = BTreeMap::new();
     for &(callee, argument, zero) in facts.values().flat_map(|facts| &facts.constants) {
         if callees.contains(&callee) {

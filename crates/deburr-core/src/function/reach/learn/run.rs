@@ -8,33 +8,42 @@ use crate::function::reach::machine::interpret::interpret;
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::summaries::Summaries;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What runs from an entry have shown, by that entry.
-pub(crate) type Past = FxHashMap<CodeOffset, Vec<Arc<Facts>>>;
-
-/// Runs all subjects, from every entry. What one has shown of the same inputs in the past it shows again.
+/// Runs all subjects, from every entry.
 pub(crate) fn run(
     file: &View<'_, '_>,
     summaries: &Summaries,
     memory: &Memory,
     subjects: &BTreeSet<CodeOffset>,
-    past: &Past,
 ) -> FactsByFunction {
-    let entries = |start: CodeOffset| {
+    let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
+        Some((entry, run_from(file, summaries, memory, start, entry)?))
+    };
+    entries(file, subjects).par_iter().filter_map(run).collect()
+}
+
+/// All entries of some functions, each after where its function begins.
+pub(crate) fn entries(
+    file: &View<'_, '_>,
+    functions: &BTreeSet<CodeOffset>,
+) -> Vec<(CodeOffset, CodeOffset)> {
+    let entries = |&start: &CodeOffset| {
         let inner = file.incoming.inner.get(&start).into_iter().flatten().copied();
         inner.filter(move |&entry| entry != start).chain([start]).map(move |entry| (start, entry))
     };
-    let entries: Vec<(CodeOffset, CodeOffset)> = subjects.iter().flat_map(|&start| entries(start)).collect();
-    let run = |&(start, entry): &(CodeOffset, CodeOffset)| {
-        let mut known = past.get(&entry).into_iter().flatten();
-        if let Some(facts) = known.find(|facts| facts.inputs.hold(file.linkage, summaries, memory)) {
-            return Some((entry, Arc::clone(facts)));
-        }
-        let facts = interpret(file, summaries, memory, file.program.function_from(start)?, entry)?;
-        Some((entry, Arc::new(facts)))
-    };
-    entries.par_iter().filter_map(run).collect()
+    functions.iter().flat_map(entries).collect()
+}
+
+/// Runs a function from one entry.
+pub(crate) fn run_from(
+    file: &View<'_, '_>,
+    summaries: &Summaries,
+    memory: &Memory,
+    start: CodeOffset,
+    entry: CodeOffset,
+) -> Option<Arc<Facts>> {
+    let function = file.program.function_from(start)?;
+    interpret(file, summaries, memory, function, entry).map(Arc::new)
 }

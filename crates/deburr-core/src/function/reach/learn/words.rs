@@ -9,13 +9,6 @@ use crate::function::reach::learn::facts::{FactsByFunction, stored_words};
 use crate::function::reach::machine::memory::initial;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a word shares bytes with one of some words.
-pub(crate) fn overlaps_any(words: &BTreeSet<(u64, u8)>, (at, width): (u64, u8)) -> bool {
-    let end = at.saturating_add(width.into());
-    let mut near = words.range((at.saturating_sub(8), 0)..(end, 0));
-    near.any(|&(from, other)| from.saturating_add(other.into()) > at)
-}
-
 /// The words to which something informative is stored, with what they hold at the start.
 pub(crate) fn informative_words(
     file: &View<'_, '_>,

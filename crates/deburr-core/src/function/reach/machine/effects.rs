@@ -5,7 +5,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::memory::{Argument, Memory};
+use crate::function::reach::machine::memory::{Argument, Memory, overlapping};
 use crate::function::reach::machine::summaries::Summaries;
 use crate::image::Linkage;
 use crate::insn::Insn;
@@ -93,9 +93,12 @@ pub(crate) struct Facts {
     pub inputs: Inputs,
 }
 
-/// What a run of a function used of what is learnt of the file, and what that was.
+/// What a run of a function used of what is learnt of the file, and what that was. What the run needs again it takes from
+/// here. Within one fixpoint: `fields`, `arguments` and what is presumed stay as they are, and are not noted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
+    /// Where the function begins: two may have an entry in common.
+    pub start: CodeOffset,
     /// The words that it loaded, by address and width in bytes.
     pub words: BTreeMap<(u64, u8), Value>,
     /// Ranges of data, and whether some word in them says what the CPU has.
@@ -104,19 +107,28 @@ pub(crate) struct Inputs {
     pub callees: BTreeMap<CodeOffset, Option<Value>>,
     /// How many functions are run inside their callers. They only become more.
     pub inlined: usize,
+    /// Whether it began again, with blocks that begin where tables lead. What showed where these lead is not noted.
+    pub is_restarted: bool,
 }
 
 impl Inputs {
     /// Whether it loaded some byte of a word.
-    pub(crate) fn loads(&self, (at, width): (u64, u8)) -> bool {
-        let end = at.saturating_add(width.into());
-        let mut near = self.words.range((at.saturating_sub(8), 0)..(end, 0));
-        near.any(|(&(from, other), _)| from.saturating_add(other.into()) > at)
+    pub(crate) fn loads(&self, word: (u64, u8)) -> bool {
+        overlapping(&self.words, word).next().is_some()
     }
 
-    /// Whether all of it is the same now, so that another run would show the same.
-    pub(crate) fn hold(&self, linkage: &Linkage<'_>, summaries: &Summaries, memory: &Memory) -> bool {
-        self.inlined == summaries.inlined.len()
+    /// Whether all of it is the same now, so that a run of a function, from the same entry and in the same fixpoint, would
+    /// show the same.
+    pub(crate) fn hold(
+        &self,
+        start: CodeOffset,
+        linkage: &Linkage<'_>,
+        summaries: &Summaries,
+        memory: &Memory,
+    ) -> bool {
+        !self.is_restarted
+            && self.start == start
+            && self.inlined == summaries.inlined.len()
             && self.callees.iter().all(|(start, returned)| summaries.returns.get(start) == returned.as_ref())
             && self.ranges.iter().all(|(&range, &informs)| memory.informs_in(range) == informs)
             && self.words.iter().all(|(&(at, width), value)| memory.load(linkage, at, width) == *value)
@@ -187,36 +199,42 @@ mod tests {
         let memory = Memory { words: BTreeMap::from([(word, answer.clone())]), ..Memory::default() };
         let summaries = Summaries::default();
         let range = Extent::sized(Svma(0x2000), 8);
+        let start = CodeOffset(64);
         let inputs = Inputs {
+            start,
             words: BTreeMap::from([(word, answer.clone()), ((0x3000, 8), Value::Unknown)]),
             ranges: BTreeMap::from([(range, true)]),
             callees: BTreeMap::from([(callee, None)]),
             inlined: 0,
+            is_restarted: false,
         };
-        assert!(inputs.hold(&linkage, &summaries, &memory));
+        assert!(inputs.hold(start, &linkage, &summaries, &memory));
+        assert!(!inputs.hold(callee, &linkage, &summaries, &memory), "another function");
+        let restarted = Inputs { is_restarted: true, ..inputs.clone() };
+        assert!(!restarted.hold(start, &linkage, &summaries, &memory), "more inputs than are noted");
         let with = |(at, width): (u64, u8)| {
             let mut memory = memory.clone();
             memory.words.insert((at, width), Value::Tainted);
             memory
         };
         for place in [(0x2000, 4), (0x1ffc, 8), (0x3000, 8), (0x3007, 1)] {
-            assert!(!inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+            assert!(!inputs.hold(start, &linkage, &summaries, &with(place)), "{place:x?}");
         }
         // A word that it has not read, and a part of one that is known as a whole.
         for place in [(0x2008, 4), (0x2002, 1)] {
-            assert!(inputs.hold(&linkage, &summaries, &with(place)), "{place:x?}");
+            assert!(inputs.hold(start, &linkage, &summaries, &with(place)), "{place:x?}");
         }
         // What it has asked of a range, without loading from it.
         let inputs_of_range = Inputs { words: BTreeMap::new(), ..inputs.clone() };
-        assert!(inputs_of_range.hold(&linkage, &summaries, &memory));
-        assert!(!inputs_of_range.hold(&linkage, &summaries, &Memory::default()));
+        assert!(inputs_of_range.hold(start, &linkage, &summaries, &memory));
+        assert!(!inputs_of_range.hold(start, &linkage, &summaries, &Memory::default()));
         let mut returning = summaries.clone();
         returning.returns.insert(CodeOffset(32), Value::Tainted);
-        assert!(inputs.hold(&linkage, &returning, &memory));
+        assert!(inputs.hold(start, &linkage, &returning, &memory));
         returning.returns.insert(callee, Value::Tainted);
-        assert!(!inputs.hold(&linkage, &returning, &memory));
+        assert!(!inputs.hold(start, &linkage, &returning, &memory));
         let mut inlining = summaries.clone();
         inlining.inlined.insert(CodeOffset(48));
-        assert!(!inputs.hold(&linkage, &inlining, &memory));
+        assert!(!inputs.hold(start, &linkage, &inlining, &memory));
     }
 }

@@ -112,7 +112,9 @@ pub(crate) fn interpret(
         entered = std::mem::take(&mut run.entered);
     };
     let Effects { mut facts, inputs, .. } = run.transfer.effects;
-    facts.inputs = Inputs { inlined: summaries.inlined.len(), ..inputs.into_inner() };
+    let (start, inlined) = (function.start, summaries.inlined.len());
+    let is_restarted = !run.entered.is_empty();
+    facts.inputs = Inputs { start, inlined, is_restarted, ..inputs.into_inner() };
     // A jump that was run again knows less each time; the last counts.
     facts.exits.reverse();
     facts.exits.sort_by_key(|exit| exit.0);
@@ -495,9 +497,9 @@ impl Run<'_, '_, '_> {
             state.taint_frame(place);
         }
         if let Some(callee) = callee {
-            let returned = self.summaries.returns.get(&callee.start);
-            self.transfer.effects.inputs.get_mut().callees.insert(callee.start, returned.cloned());
-            if let Some(returned) = returned {
+            let returns = || self.summaries.returns.get(&callee.start).cloned();
+            let callees = &mut self.transfer.effects.inputs.get_mut().callees;
+            if let Some(returned) = callees.entry(callee.start).or_insert_with(returns) {
                 state.write(Reg::general(0), returned.clone());
             }
             if state.trap == Trap::Survived {

@@ -78,7 +78,7 @@ impl Memory {
     /// What a word holds, if any byte of it is known to be informative.
     fn word(&self, at: u64, width: u8) -> Option<Value> {
         let end = at.saturating_add(u64::from(width));
-        let near = || self.words.range((at.saturating_sub(8), 0)..(end, 0));
+        let near = || overlapping(&self.words, (at, width));
         near().next()?;
         let covers = |from: u64, stored: u8| from <= at && end <= from.saturating_add(u64::from(stored));
         let part = |from: u64, value: &Value| {
@@ -133,6 +133,16 @@ impl Memory {
     }
 }
 
+/// Those of some words, by address and width in bytes, that share bytes with another one. None has more than eight bytes.
+pub(crate) fn overlapping<V>(
+    words: &BTreeMap<(u64, u8), V>,
+    (at, width): (u64, u8),
+) -> impl Iterator<Item = (&(u64, u8), &V)> {
+    let end = at.saturating_add(width.into());
+    let near = words.range((at.saturating_sub(8), 0)..(end, 0));
+    near.filter(move |((from, other), _)| from.saturating_add((*other).into()) > at)
+}
+
 /// What the file says that a word holds at the start; zero in `.bss`.
 pub(crate) fn initial(linkage: &Linkage<'_>, at: u64, width: u8) -> Option<u64> {
     let data = linkage.data_at(Svma(at))?;
@@ -142,4 +152,25 @@ pub(crate) fn initial(linkage: &Linkage<'_>, at: u64, width: u8) -> Option<u64> 
         *place = data.bytes.get(from.checked_add(byte)?).copied().unwrap_or(0);
     }
     Some(u64::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_overlap_where_they_share_a_byte() {
+        let words: BTreeMap<(u64, u8), ()> = (0..40u64)
+            .flat_map(|at| [1, 2, 4, 8].map(|width| ((at, width), ())))
+            .chain([((u64::MAX - 7, 8), ())])
+            .collect();
+        for (at, width) in [(0, 1), (3, 4), (16, 8), (23, 1), (39, 8), (60, 8), (u64::MAX - 4, 4)] {
+            let found: Vec<(u64, u8)> = overlapping(&words, (at, width)).map(|(&word, ())| word).collect();
+            let bytes = |(at, width): (u64, u8)| (0..u64::from(width)).map(move |byte| at + byte);
+            let shares =
+                |word: &(u64, u8)| bytes(*word).any(|byte| bytes((at, width)).any(|own| own == byte));
+            let expected: Vec<(u64, u8)> = words.keys().copied().filter(shares).collect();
+            assert_eq!(found, expected, "{at:#x}, {width} bytes");
+        }
+    }
 }

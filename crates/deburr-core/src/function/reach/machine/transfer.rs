@@ -123,17 +123,16 @@ impl Transfer<'_, '_, '_> {
     fn load_word(&self, at: u64, width: u8, state: &State) -> Value {
         let known = state.word(at, width).cloned();
         known.unwrap_or_else(|| {
-            let loaded = self.memory.load(self.file.linkage, at, width);
-            self.effects.inputs.borrow_mut().words.insert((at, width), loaded.clone());
-            loaded
+            let mut inputs = self.effects.inputs.borrow_mut();
+            let load = || self.memory.load(self.file.linkage, at, width);
+            inputs.words.entry((at, width)).or_insert_with(load).clone()
         })
     }
 
     /// Whether some word in a range says what the CPU has.
     pub(crate) fn informs_in(&self, range: Extent) -> bool {
-        let informs = self.memory.informs_in(range);
-        self.effects.inputs.borrow_mut().ranges.insert(range, informs);
-        informs
+        let mut inputs = self.effects.inputs.borrow_mut();
+        *inputs.ranges.entry(range).or_insert_with(|| self.memory.informs_in(range))
     }
 
     /// From a table: what is at each address that the index can make, with what is known then.

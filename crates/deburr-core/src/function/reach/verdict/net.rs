@@ -1,9 +1,9 @@
 //! What is known of the CPU where each node begins: follows the edges from the roots, until nothing changes.
 //!
 //! In: [`IncomingEdges`]. Out: [`Settled`], an [`Entry`] by node. Edges are kept in flat arrays, in both directions, by
-//! dense numbers of nodes; what is known and what is proven repeats, and is kept once, as are edges that show the same.
-//! One iteration costs as much as there are edges; a node is visited again only after one that it depends on has changed,
-//! and edges from nodes of which the same is known count once.
+//! dense numbers of nodes. What is known and what is proven repeats, and is kept once, as are edges into a node of many
+//! that show the same. One iteration costs as much as there are edges. A node is visited again only after one that it
+//! depends on has changed. Edges from nodes of which the same is known mostly count once (neighbours in order of source).
 
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::verdict::checks::{Checks, IncomingEdges};
@@ -130,6 +130,9 @@ struct Net<'n> {
     stated: &'n Stated,
 }
 
+/// Maximum of edges into a node whose sorting costs more than it saves.
+const FEW: usize = 16;
+
 impl<'n> Net<'n> {
     fn of(edges: &IncomingEdges, permitted: FeatureSet, stated: &'n Stated) -> Net<'n> {
         let nodes: Vec<Node> = edges.into.keys().copied().collect();
@@ -137,6 +140,7 @@ impl<'n> Net<'n> {
         let mut numbers: FxHashMap<(FeatureSet, bool), u32> = FxHashMap::default();
         let mut proofs = Vec::new();
         let (mut flat, mut firsts) = (Vec::new(), vec![0]);
+        let mut counts = vec![0u32; nodes.len() + 1];
         let mut here = Vec::new();
         for edges in edges.into.values() {
             for edge in edges {
@@ -153,13 +157,20 @@ impl<'n> Net<'n> {
                 let is_bare = edge.proof.is_empty();
                 here.push(Edge { source, proof, is_certain, is_loose, is_bare });
             }
-            // Several that show the same count once.
-            here.sort_unstable();
-            here.dedup();
+            if here.len() > FEW {
+                // Several that show the same count once.
+                here.sort_unstable();
+                here.dedup();
+            }
+            for edge in &here {
+                if let Some(count) = counts.get_mut(edge.source as usize) {
+                    *count += 1;
+                }
+            }
             flat.append(&mut here);
             firsts.push(flat.len() as u32);
         }
-        let (followers, first_followers) = followers(&flat, &firsts);
+        let (followers, first_followers) = followers(&flat, &firsts, counts);
         let (callers, lost) = (vec![Callers::None; nodes.len()], vec![false; nodes.len()]);
         let knowns = Knowns::default();
         Net {
@@ -318,14 +329,8 @@ impl<'n> Net<'n> {
     }
 }
 
-/// The nodes that each node has edges to, from the edges into each.
-fn followers(edges: &[Edge], firsts: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut counts = vec![0u32; firsts.len()];
-    for edge in edges {
-        if let Some(count) = counts.get_mut(edge.source as usize) {
-            *count += 1;
-        }
-    }
+/// The nodes that each node has edges to, from the edges into each. `counts`: how many begin in each.
+fn followers(edges: &[Edge], firsts: &[u32], counts: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
     let mut next = 0;
     let mut places: Vec<u32> = Vec::with_capacity(counts.len());
     for count in counts {

@@ -75,7 +75,7 @@ pub(crate) struct Settled {
     pub(super) entries: Vec<Numbered>,
     pub(super) knowns: Knowns,
     pub(super) roots: BTreeSet<Node>,
-    /// By function, its instructions that need more than what is permitted, once that was requested.
+    /// By function, its instructions that need more than what is permitted; found on request.
     pub(super) hits: OnceLock<BTreeMap<CodeOffset, Vec<FeatureHit>>>,
 }
 

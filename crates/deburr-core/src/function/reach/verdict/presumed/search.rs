@@ -12,7 +12,7 @@ use crate::function::reach::file::references::DataReference;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::Learnt;
-use crate::function::reach::learn::run::{Past, run};
+use crate::function::reach::learn::run::run;
 use crate::function::reach::machine::effects::UseKind;
 use crate::function::reach::machine::memory::{Memory, Presumed};
 use crate::function::reach::machine::summaries::Summaries;
@@ -293,7 +293,7 @@ impl Search<'_, '_, '_> {
     fn run(&self, presumed: Presumed, functions: &BTreeSet<CodeOffset>) -> Learnt {
         let memory = Memory { presumed, ..self.learnt.memory.clone() };
         Learnt {
-            facts: run(self.file, &self.learnt.summaries, &memory, functions, &Past::default()),
+            facts: run(self.file, &self.learnt.summaries, &memory, functions),
             memory,
             summaries: Summaries::default(),
             readers: self.learnt.readers.clone(),
