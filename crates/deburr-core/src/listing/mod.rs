@@ -14,6 +14,7 @@ mod place;
 
 pub use annotate::annotate;
 pub use model::{
-    Annotated, Candidate, Edge, FunctionSize, Line, Listing, ListingPlace, Shown, Target, View, Within,
+    Annotated, Candidate, CodePart, Edge, FunctionSize, Line, Listing, ListingPlace, Shown, Target, View,
+    Within,
 };
 pub use place::listing;
