@@ -14,6 +14,7 @@ mod names;
 mod output;
 mod profile;
 mod render;
+mod sha256;
 mod system_error;
 
 use cmd::failure::Failure;

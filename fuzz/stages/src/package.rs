@@ -1,5 +1,6 @@
 //! Packages: bytes → the binaries in them, and back; with no more memory than the limits allow, and an end.
 
+use deburr_package::claim::{claims, identity};
 use deburr_package::{Limits, Object, Sink, Stopped, read, rewrite};
 
 /// Small, so that an input of a few kilobytes cannot keep a run busy; each is reached.
@@ -37,12 +38,19 @@ impl Sink for Held {
     fn progress(&mut self, _bytes: u64) {}
 }
 
-/// Reads a package, and rewrites it with every binary a byte longer.
+/// Reads a package and what it says of itself, and rewrites it with every binary a byte longer.
 ///
 /// # Panics
 /// Where a limit is passed, or the package is other bytes exactly where nothing changed.
 pub fn package(data: &[u8]) {
     let _ = read("p", data, &LIMITS, &mut Held);
+    let said = identity("p.whl", data, &LIMITS);
+    for text in [said.name, said.version, said.architecture].into_iter().flatten() {
+        assert!(!text.is_empty() && !text.chars().any(char::is_control));
+    }
+    for claim in claims("p.whl", data, &LIMITS) {
+        assert!(!claim.statements.is_empty());
+    }
     let longer = &mut |object: &Object| {
         assert!(object.bytes.len() as u64 <= LIMITS.member_bytes);
         Some([object.bytes.as_slice(), b"!"].concat())

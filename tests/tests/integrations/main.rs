@@ -13,4 +13,5 @@ mod npm;
 mod pre_commit;
 mod release;
 mod rpm;
+mod tables;
 mod wheels;

@@ -10,13 +10,14 @@ use std::process::Command;
 use toml::Table;
 
 /// Licences that may be linked into a program under MIT or Apache-2.0; SPDX identifiers.
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
+    "CC0-1.0",
     "MIT",
     "MIT-0",
     "Unicode-3.0",

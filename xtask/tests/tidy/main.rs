@@ -252,6 +252,13 @@ fn profiles_are_read_from_what_the_caller_has_opened() {
     assert_none(naming(&profile, &outside_but_for_streams()));
 }
 
+#[test]
+fn tables_are_written_to_what_the_caller_has_opened() {
+    let tables = repository().join("crates/deburr-tables/src");
+    assert!(rust_files(&tables).len() > 10, "no code is found");
+    assert_none(naming(&tables, &outside_but_for_streams()));
+}
+
 /// Statistics and the contention model get numbers and seeds, formats get text: none measures, reads or prints. Statistics know
 /// nothing but themselves and that there are two sides, and the model nothing but itself and random numbers.
 #[test]
@@ -456,6 +463,7 @@ fn no_file_imports_what_imports_it() {
         "deburr-package",
         "deburr-patch",
         "deburr-profile",
+        "deburr-tables",
     ];
     let crates = crates.into_iter().chain(more.as_deref());
     let found: Vec<String> =

@@ -20,6 +20,7 @@ use std::path::PathBuf;
   deburr check app.deb app.whl image.tar
   deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
   deburr check --format html=report.html build/    a page to look at, and to send
+  deburr check --format parquet=tables/ *.deb    rows for SQL: deburr query level-census tables/
   deburr check --add-allowances build/    accept what is found today, in deburr.toml
   deburr check --measured machine.json build/    what costs most on that machine first
   deburr check --profile perf.data /usr/bin/postgres    what takes most of that run first
@@ -37,6 +38,7 @@ Formats:
   junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
   lintian  tags as lintian prints them: E: PACKAGE: deburr-RULE MESSAGE [PATH:SVMA]
   html     a page to look at, in one file: what is needed and why, findings with their code, a map
+  parquet  four tables for SQL, in a directory: artefacts, files, functions, findings; runs add up
   variant-json  the least that a wheel variant has to state of the CPU, for each package
 
 deburr.toml may set target, baseline, select, ignore, preview, strict and fail-on, change severities,

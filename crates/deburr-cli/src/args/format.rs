@@ -42,6 +42,7 @@ pub(crate) enum ReportFormat {
     Lintian,
     VariantJson,
     Html,
+    Parquet,
 }
 
 /// A format, and where it goes: `sarif=report.sarif`.

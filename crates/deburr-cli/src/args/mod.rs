@@ -17,6 +17,7 @@ mod files;
 pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod pack;
+pub(crate) mod query;
 pub(crate) mod record;
 pub(crate) mod show;
 
@@ -66,6 +67,8 @@ pub(crate) enum Verb {
     Record(Box<record::Record>),
     /// Build a program at several instruction-set levels
     Pack(pack::Pack),
+    /// Answer a question from the tables of check --format parquet=DIR, by DuckDB
+    Query(query::RunQuery),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu

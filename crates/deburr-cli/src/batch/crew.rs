@@ -4,6 +4,7 @@
 //! pool of all threads instead. A file that waits on the verdict of its libraries is checked a second time,
 //! with what these show.
 
+use super::artefact::Artefact;
 use super::claims::{self, Held};
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
@@ -109,6 +110,10 @@ impl<'a> Crew<'a> {
         if let (Some(closures), [outcome], Content::Elf) = (&self.closures, outcomes.as_mut_slice(), content)
         {
             self.follow_libraries(file, bytes, closures, outcome);
+        }
+        if self.plan.describes {
+            let artefact = Artefact::of(&path, bytes, &self.plan.limits);
+            outcomes.insert(0, Outcome::Described(Box::new(artefact)));
         }
         let is_whole = file.is_stdin || bytes.len() as u64 == file.size;
         if is_whole && bytes.is_intact() {

@@ -6,6 +6,7 @@
 //! so that ten thousand reports are never held together. Packages are read by such a thread, member by
 //! member.
 
+pub(crate) mod artefact;
 mod board;
 pub(crate) mod claims;
 mod crew;

@@ -4,6 +4,7 @@
 //! In: the bytes of a package, or a folder that is an image. Out: outcomes, piece by piece, through the seat
 //! of its file.
 
+use super::artefact::Artefact;
 use super::board::{Member, Seat};
 use super::claims::Book;
 use super::crew::{Crew, Origin};
@@ -98,6 +99,13 @@ impl<'a> Crew<'a> {
                 said.into_iter()
                     .map(|(path, reason)| Outcome::Incomplete(Skipped { path, reason, named, fault: true })),
             );
+        }
+        if self.plan.describes {
+            let artefact = match bytes {
+                Some(bytes) => Artefact::of(&path, bytes, limits),
+                None => Artefact::of_layout(&path, &ImageLayout::new(&file.path)),
+            };
+            seat.push(vec![Outcome::Described(Box::new(artefact))]);
         }
         let mut taker = Taker { crew: self, seat, file, path: path.clone(), book, others: 0, read: 0 };
         // A panic must cost one package and not the batch.

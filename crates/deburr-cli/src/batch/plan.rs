@@ -19,6 +19,8 @@ pub(crate) struct BatchPlan {
     pub(crate) threads: usize,
     /// How many instructions around findings are listed of each file; `None`: nobody wants any.
     pub(crate) insns_listed: Option<usize>,
+    /// Whether each file is described as a whole, with the hashes of all that is in it, and the places of its functions.
+    pub(crate) describes: bool,
     /// How much a package may hold.
     pub(crate) limits: Limits,
 }
@@ -33,6 +35,7 @@ impl BatchPlan {
             root: None,
             threads: threads.map_or(1, NonZeroUsize::get),
             insns_listed: None,
+            describes: false,
             limits: batch.packages.limits(),
         })
     }

@@ -13,6 +13,7 @@ mod interrupt;
 mod pack;
 mod page;
 mod progress;
+mod query;
 mod record;
 mod shell;
 mod show;
@@ -39,6 +40,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Record(options) => record::run(&options, complaints)?,
         Verb::Pack(options) => pack::run(&options, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
+        Verb::Query(options) => query::run(&options, &mut out, complaints)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
         Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,
         Verb::Explain { rule } => catalogue::explain(&rule, color, &mut out)?,

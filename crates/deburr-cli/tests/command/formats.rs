@@ -42,7 +42,7 @@ fn destinations_that_contradict_each_other_are_refused() {
         (&["--format", "sarif=/nonexistent/report"], "/nonexistent/report: no such file or directory"),
         (
             &["--format", "sarf"],
-            "[possible values: text, concise, json, sarif, github, junit, lintian, variant-json, html]",
+            "[possible values: text, concise, json, sarif, github, junit, lintian, variant-json, html, parquet]",
         ),
         (&["--format", "sarf=x"], "'sarif'"),
     ] {

@@ -20,6 +20,7 @@ mod pack;
 mod packages;
 mod record;
 mod show;
+mod tables;
 
 use deburr_test_support::{Scratch, schema_faults};
 use std::fs;
@@ -107,6 +108,7 @@ fn help_texts_are_as_recorded() {
         "pack measure",
         "pack oci",
         "pack selector",
+        "query",
         "cpu",
         "rules",
         "explain",

@@ -5,7 +5,7 @@
 //! the first level.
 
 use super::file::File;
-use super::model::{Annotated, FunctionSize, Listing, View};
+use super::model::{Annotated, CodePart, FunctionSize, Listing, View};
 use super::part::{Part, Region};
 use crate::Svma;
 use crate::address::{CodeOffset, Extent};
@@ -187,10 +187,16 @@ impl<'f> About<'f> {
         let first = deburr_cpu::first_level(image.arch);
         let size = |(start, it): (&CodeOffset, &Interesting<'_>)| {
             let (section, svma) = place_of(image, image.svma(*start));
-            let size = it.parts.iter().map(|part| part.extent(image).len()).sum();
+            let part = |part: &Function| {
+                let extent = part.extent(image);
+                let (section, svma) = place_of(image, extent.start);
+                CodePart { section, svma, size: extent.len() }
+            };
+            let parts: Vec<CodePart> = it.parts.iter().map(part).collect();
+            let size = parts.iter().map(|part| part.size).sum();
             let (level, beyond) = deburr_cpu::smallest_level(image.arch, first.union(it.features));
             let level = deburr_cpu::describe(level, beyond).to_string();
-            FunctionSize { svma, section, size, level, share: None }
+            FunctionSize { svma, section, size, parts, level, share: None }
         };
         self.functions.iter().map(size).collect()
     }

@@ -15,6 +15,7 @@ mod place;
 pub use annotate::annotate;
 pub(crate) use annotate::code_of_findings;
 pub use model::{
-    Annotated, Candidate, Edge, FunctionSize, Line, Listing, ListingPlace, Shown, Target, View, Within,
+    Annotated, Candidate, CodePart, Edge, FunctionSize, Line, Listing, ListingPlace, Shown, Target, View,
+    Within,
 };
 pub use place::listing;

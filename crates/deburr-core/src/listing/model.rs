@@ -175,6 +175,17 @@ pub struct Annotated {
     pub sizes: Vec<FunctionSize>,
 }
 
+/// A contiguous part of a function's code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodePart {
+    /// The section, in relocatable objects, whose `svma` is an offset in it.
+    pub section: Option<Arc<str>>,
+    /// Its address.
+    pub svma: Hex,
+    /// Its length in bytes.
+    pub size: u64,
+}
+
 /// How large a function is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -186,6 +197,9 @@ pub struct FunctionSize {
     pub section: Option<Arc<str>>,
     /// Its length in bytes, split-off parts included.
     pub size: u64,
+    /// Where its code is, split-off parts included, by address.
+    #[serde(skip)]
+    pub parts: Vec<CodePart>,
     /// The smallest level that covers what it uses, and the features beyond that.
     pub level: String,
     /// Its share of what a profile saw, where there was one.

@@ -2,6 +2,7 @@
 //! functions, verdicts and findings.
 
 pub(crate) mod build;
+mod fingerprint;
 pub(crate) mod groups;
 mod heat;
 pub(crate) mod level;
@@ -12,6 +13,7 @@ pub(crate) mod weigh;
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use crate::profile::{Share, WeighedBy, Weight};
+pub use fingerprint::Fingerprints;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
     HotFunction, IsaFunction, IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames,

@@ -27,6 +27,11 @@ fn every_finding_has_its_code_and_the_report_is_that_of_check() {
         assert!(listing.insns.iter().any(|line| line.exclusive.is_some() && !line.loops.is_empty()));
         let size = found.sizes.iter().find(|size| size.svma == listing.function.svma).expect("its size");
         assert_eq!((size.size, size.level.as_str()), (listing.function.size, "armv8.0-a"));
+        let is_in = |part: &deburr_core::listing::CodePart| {
+            part.section == finding.section
+                && (part.svma.0..part.svma.0 + part.size).contains(&finding.svma.0)
+        };
+        assert!(size.parts.iter().any(is_in), "{:?}", size.parts);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Conda packages: `subdir` of `info/index.json`, and a dependency on the metapackage of a micro-architecture level
 //! (conda-forge, "Microarch-optimized builds": `_x86_64-microarch-level >=3`).
 
+use super::identity::{Identity, text};
 use super::members::{of_tar, unpacked};
 use super::statement::{Machines, Statement};
 use crate::codec::meter::Meter;
@@ -10,32 +11,48 @@ use std::rc::Rc;
 
 const PLACE: &str = "info/index.json";
 
-/// The statements of a `.conda` file: zip, with `info-NAME.tar.zst` in it.
+/// The statements of a `.conda` file.
 pub(super) fn of_zip(bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
+    index_of_zip(bytes, meter).as_ref().map_or_else(Vec::new, of_document)
+}
+
+/// The statements of a `.tar.bz2`.
+pub(super) fn of_stream(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
+    index_of_stream(codec, bytes, meter).as_ref().map_or_else(Vec::new, of_document)
+}
+
+/// What a package is, by its index.
+pub(super) fn identity(index: &Value) -> Identity {
+    let version = text(index, "version").map(|version| match text(index, "build") {
+        Some(build) => format!("{version}-{build}"),
+        None => version,
+    });
+    let built = index.get("timestamp").and_then(Value::as_i64);
+    Identity {
+        name: text(index, "name"),
+        version,
+        architecture: text(index, "subdir"),
+        // Milliseconds; what conda-build wrote before 2017 are seconds.
+        built: built.map(|time| if time > 253_402_300_799 { time / 1000 } else { time }),
+    }
+}
+
+/// The index of a `.conda` file: zip, with `info-NAME.tar.zst` in it.
+pub(super) fn index_of_zip(bytes: &[u8], meter: &Rc<Meter>) -> Option<Value> {
     let wanted = |name: &str| name.starts_with("info-") && name.contains(".tar.") && !name.contains('/');
     let members = super::members::of_zip(bytes, meter, wanted);
-    let Some((_, info)) = members.into_iter().next() else { return Vec::new() };
-    let Found::Compressed(codec) = sniff(&info) else { return Vec::new() };
-    of_archive(codec, &info, meter, &|_: &str| true)
+    let (_, info) = members.into_iter().next()?;
+    let Found::Compressed(codec) = sniff(&info) else { return None };
+    index(codec, &info, meter)
 }
 
-/// The statements of a `.tar.bz2`, which begins with some file of a conda package.
-pub(super) fn of_stream(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
-    if codec != Codec::Bzip2 {
-        return Vec::new();
-    }
-    of_archive(codec, bytes, meter, &|_: &str| true)
+/// The index of a `.tar.bz2`, which begins with some file of a conda package.
+pub(super) fn index_of_stream(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Option<Value> {
+    (codec == Codec::Bzip2).then(|| index(codec, bytes, meter)).flatten()
 }
 
-fn of_archive(
-    codec: Codec,
-    bytes: &[u8],
-    meter: &Rc<Meter>,
-    goes_on: &dyn Fn(&str) -> bool,
-) -> Vec<Statement> {
-    let document = of_tar(unpacked(codec, bytes, meter), |name| name == PLACE, goes_on);
-    let document = document.and_then(|document| serde_json::from_slice::<Value>(&document).ok());
-    document.as_ref().map_or_else(Vec::new, of_document)
+fn index(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Option<Value> {
+    serde_json::from_slice(&of_tar(unpacked(codec, bytes, meter), |name| name == PLACE, |_| true)?).ok()
 }
 
 fn of_document(document: &Value) -> Vec<Statement> {

@@ -1,5 +1,6 @@
 //! Debian packages: deb-control(5), `Architecture`, and `Architecture-Variant` (dpkg 1.23, Ubuntu 25.10).
 
+use super::identity::Identity;
 use super::members::of_tar;
 use super::statement::{Machines, Statement};
 use crate::codec::decode::decoded;
@@ -12,19 +13,31 @@ const PLACE: &str = "control";
 /// The statements of a Debian package.
 pub(super) fn statements(bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
     let Some(control) = control(bytes, meter) else { return Vec::new() };
-    let field = |name: &str| {
-        let line = control
-            .lines()
-            .find(|line| line.split_once(':').is_some_and(|(field, _)| field.eq_ignore_ascii_case(name)))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    let architecture = field("Architecture").map(|architecture| {
+    let architecture = field(&control, "Architecture").map(|architecture| {
         Statement::new(PLACE, format!("Architecture: {architecture}"), of_architecture(&architecture))
     });
-    let variant = field("Architecture-Variant").map(|variant| {
+    let variant = field(&control, "Architecture-Variant").map(|variant| {
         Statement::new(PLACE, format!("Architecture-Variant: {variant}"), of_variant(&variant)).refining()
     });
     architecture.into_iter().chain(variant).collect()
+}
+
+/// What a Debian package is. It was built when the archiver added its control file.
+pub(super) fn identity(bytes: &[u8], meter: &Rc<Meter>) -> Identity {
+    let Some(control) = control(bytes, meter) else { return Identity::default() };
+    let built = member(bytes, b"control.tar").and_then(|(header, _)| decimal(header.get(16..28)?));
+    Identity {
+        name: field(&control, "Package"),
+        version: field(&control, "Version"),
+        architecture: field(&control, "Architecture"),
+        built: built.and_then(|seconds| seconds.try_into().ok()).filter(|seconds| *seconds > 0),
+    }
+}
+
+/// The value of a field.
+fn field(control: &str, name: &str) -> Option<String> {
+    let mut fields = control.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
 }
 
 fn of_architecture(name: &str) -> Machines {
@@ -47,7 +60,7 @@ fn of_variant(name: &str) -> Machines {
 
 /// The file `control` of `control.tar.*`.
 fn control(bytes: &[u8], meter: &Rc<Meter>) -> Option<String> {
-    let member = member(bytes, b"control.tar")?;
+    let (_, member) = member(bytes, b"control.tar")?;
     let codec: Option<Codec> = match sniff(member) {
         Found::Compressed(codec) => Some(codec),
         _ => None,
@@ -56,15 +69,20 @@ fn control(bytes: &[u8], meter: &Rc<Meter>) -> Option<String> {
     Some(String::from_utf8_lossy(&control).into_owned())
 }
 
-/// The member of an ar archive whose name begins so.
-fn member<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+/// A number in a header of an ar archive.
+fn decimal(field: &[u8]) -> Option<u64> {
+    std::str::from_utf8(field).ok()?.trim_end().parse().ok()
+}
+
+/// The member of an ar archive whose name begins so: its header and its content.
+fn member<'a>(bytes: &'a [u8], name: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let mut rest = bytes.get(8..)?;
     loop {
         let header = rest.get(..60)?;
-        let size: usize = std::str::from_utf8(header.get(48..58)?).ok()?.trim_end().parse().ok()?;
+        let size = usize::try_from(decimal(header.get(48..58)?)?).ok()?;
         let content = rest.get(60..60_usize.checked_add(size)?)?;
         if header.starts_with(name) {
-            return Some(content);
+            return Some((header, content));
         }
         rest = rest.get(60 + size + size % 2..)?;
     }

@@ -2,7 +2,8 @@
 //!
 //! In: the name and the bytes of a package. Out: [`Claim`]s, each of a part of the package: of a container image with
 //! several manifests there are several. Only what the package states is read, nothing is measured, and nothing is
-//! presumed: a package without a statement has no claim.
+//! presumed: a package without a statement has no claim. Next to it, what a package says that it is ([`identity`]): name,
+//! version, architecture and when it was built; `.PKGINFO` of Alpine and Arch Linux, too.
 //!
 //! | package | statements |
 //! |---|---|
@@ -15,9 +16,11 @@
 
 mod conda;
 mod deb;
+mod identity;
 mod image;
 mod members;
 mod npm;
+mod pkginfo;
 mod rpm;
 mod statement;
 mod wheel;
@@ -25,7 +28,9 @@ mod wheel;
 use crate::codec::meter::Meter;
 use crate::image::Blobs;
 use crate::limits::Limits;
+use crate::name::shown;
 use crate::sniff::{Format, Found, sniff};
+pub use identity::Identity;
 pub use statement::{Artefact, Claim, Contradiction, Machines, Statement};
 
 /// The claims of a package: none where it makes none, or is no package that makes any. `path` is what people call
@@ -52,6 +57,37 @@ pub fn claims(path: &str, bytes: &[u8], limits: &Limits) -> Vec<Claim> {
             _ => one(Artefact::Npm, npm::statements(codec, bytes, &Meter::new(limits, bytes))),
         },
         _ => Vec::new(),
+    }
+}
+
+/// What a package says that it is; empty where it says nothing, or is no package that says so. `path` is what people call it.
+pub fn identity(path: &str, bytes: &[u8], limits: &Limits) -> Identity {
+    let meter = Meter::new(limits, bytes);
+    let again = || Meter::new(limits, bytes);
+    let found = match sniff(bytes) {
+        Found::Package(Format::Deb) => deb::identity(bytes, &meter),
+        Found::Package(Format::Rpm) => rpm::identity(bytes),
+        Found::Package(Format::Zip) => match wheel::identity(path, bytes, &meter) {
+            found if found != Identity::default() => found,
+            _ => {
+                conda::index_of_zip(bytes, &again()).as_ref().map_or_else(Identity::default, conda::identity)
+            }
+        },
+        Found::Compressed(codec) => match conda::index_of_stream(codec, bytes, &meter) {
+            Some(index) => conda::identity(&index),
+            None => match npm::identity(codec, bytes, &again()) {
+                found if found != Identity::default() => found,
+                _ => pkginfo::identity(codec, bytes, &again()),
+            },
+        },
+        _ => Identity::default(),
+    };
+    let tidy = |text: Option<String>| text.map(|text| shown(text.as_bytes())).filter(|text| !text.is_empty());
+    Identity {
+        name: tidy(found.name),
+        version: tidy(found.version),
+        architecture: tidy(found.architecture),
+        built: found.built,
     }
 }
 

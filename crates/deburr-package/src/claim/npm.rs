@@ -1,5 +1,6 @@
 //! Packages of npm: `cpu` of `package.json` (npm's documentation, "package.json"), by Node's names of architectures.
 
+use super::identity::{Identity, text};
 use super::members::{of_tar, unpacked};
 use super::statement::{Machines, Statement};
 use crate::codec::meter::Meter;
@@ -9,12 +10,27 @@ use std::rc::Rc;
 
 /// The statements of a package, in the compressed archive that npm downloads.
 pub(super) fn statements(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
+    document(codec, bytes, meter).as_ref().map_or_else(Vec::new, of_document)
+}
+
+/// What a package is.
+pub(super) fn identity(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Identity {
+    let Some(document) = document(codec, bytes, meter) else { return Identity::default() };
+    let cpu = |cpu: &Value| cpu.as_str().or_else(|| cpu.as_array()?.first()?.as_str()).map(str::to_owned);
+    Identity {
+        name: text(&document, "name"),
+        version: text(&document, "version"),
+        architecture: document.get("cpu").and_then(cpu),
+        built: None,
+    }
+}
+
+/// `package.json`.
+fn document(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Option<Value> {
     // All is in one folder, mostly `package`. What begins otherwise is another archive.
     let in_package = |name: &str| name.starts_with("package/") || name == "package";
     let wanted = |name: &str| name == "package/package.json";
-    let document = of_tar(unpacked(codec, bytes, meter), wanted, in_package);
-    let document = document.and_then(|document| serde_json::from_slice::<Value>(&document).ok());
-    document.as_ref().map_or_else(Vec::new, of_document)
+    serde_json::from_slice(&of_tar(unpacked(codec, bytes, meter), wanted, in_package)?).ok()
 }
 
 fn of_document(document: &Value) -> Vec<Statement> {

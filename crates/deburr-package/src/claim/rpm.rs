@@ -1,12 +1,19 @@
-//! RPM packages: the tag ARCH of the header (RPM's documentation, "RPM V4 package format"), whose values are those of
+//! RPM packages: the tags of the header, and of them ARCH (RPM's documentation, "RPM V4 package format"), whose values are those of
 //! `rpmrc`: `x86_64`, `x86_64_v3`, `aarch64`, `noarch`.
 
+use super::identity::Identity;
 use super::statement::{Machines, Statement};
 
 const LEAD: usize = 96;
 const MAGIC: [u8; 4] = [0x8e, 0xad, 0xe8, 1];
-/// RPMTAG_ARCH, and the type of a string.
+/// The tags that are read.
+const NAME: u32 = 1000;
+const VERSION: u32 = 1001;
+const RELEASE: u32 = 1002;
+const BUILDTIME: u32 = 1006;
 const ARCH: u32 = 1022;
+/// Their types.
+const INT32: u32 = 4;
 const STRING: u32 = 6;
 
 /// The statement of an RPM package.
@@ -27,18 +34,30 @@ fn of_arch(name: &str) -> Machines {
     }
 }
 
+/// What an RPM package is.
+pub(super) fn identity(bytes: &[u8]) -> Identity {
+    let Some(header) = main_header(bytes) else { return Identity::default() };
+    let version = header.text(VERSION).map(|version| match header.text(RELEASE) {
+        Some(release) => format!("{version}-{release}"),
+        None => version,
+    });
+    Identity {
+        name: header.text(NAME),
+        version,
+        architecture: header.text(ARCH),
+        built: header.number(BUILDTIME).map(i64::from),
+    }
+}
+
 fn arch(bytes: &[u8]) -> Option<String> {
+    main_header(bytes)?.text(ARCH)
+}
+
+/// The header after the signature.
+fn main_header(bytes: &[u8]) -> Option<Header<'_>> {
     let (_, signature) = header(bytes.get(LEAD..)?)?;
     let begin = LEAD.checked_add(signature.next_multiple_of(8))?;
-    let (header, _) = header(bytes.get(begin..)?)?;
-    let Header { index, store } = header;
-    let number = |entry: &[u8], at: usize| Some(u32::from_be_bytes(entry.get(at..at + 4)?.try_into().ok()?));
-    let entry = index
-        .chunks_exact(16)
-        .find(|entry| number(entry, 0) == Some(ARCH) && number(entry, 4) == Some(STRING))?;
-    let text = store.get(usize::try_from(number(entry, 8)?).ok()?..)?;
-    let end = text.iter().position(|byte| *byte == 0)?;
-    Some(String::from_utf8_lossy(text.get(..end)?).into_owned())
+    header(bytes.get(begin..)?).map(|(header, _)| header)
 }
 
 struct Header<'a> {
@@ -46,6 +65,29 @@ struct Header<'a> {
     index: &'a [u8],
     /// What they point to.
     store: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    /// Where the value of a tag begins.
+    fn value(&self, tag: u32, kind: u32) -> Option<&'a [u8]> {
+        let is_it = |entry: &&[u8]| number_at(entry, 0) == Some(tag) && number_at(entry, 4) == Some(kind);
+        let entry = self.index.chunks_exact(16).find(is_it)?;
+        self.store.get(usize::try_from(number_at(entry, 8)?).ok()?..)
+    }
+
+    fn text(&self, tag: u32) -> Option<String> {
+        let text = self.value(tag, STRING)?;
+        let end = text.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(text.get(..end)?).into_owned())
+    }
+
+    fn number(&self, tag: u32) -> Option<u32> {
+        number_at(self.value(tag, INT32)?, 0)
+    }
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
 /// A header and its size.

@@ -2,17 +2,44 @@
 //! of variants (PEP 825: `variant.json` in the folder `.dist-info`, by the providers of namespaces `x86_64` and `aarch64`; the
 //! label of a variant in the file name says nothing by itself).
 
+use super::identity::Identity;
 use super::members::of_zip;
 use super::statement::{Machines, Statement};
 use crate::codec::meter::Meter;
 use serde_json::Value;
 use std::rc::Rc;
 
+/// Whether a member is a file of the wheel's metadata.
+fn in_metadata(name: &str, file: &str) -> bool {
+    name.split_once('/').is_some_and(|(folder, rest)| folder.ends_with(".dist-info") && rest == file)
+}
+
+/// What a wheel is, by `METADATA` (the core metadata specification) and `WHEEL`. Its files have dates of their own, and the
+/// wheel has none.
+pub(super) fn identity(path: &str, bytes: &[u8], meter: &Rc<Meter>) -> Identity {
+    let members = of_zip(bytes, meter, |name| in_metadata(name, "WHEEL") || in_metadata(name, "METADATA"));
+    let of = |file: &str| members.iter().find(|(name, _)| name.ends_with(file)).map(|(_, content)| content);
+    let Some(wheel) = of("/WHEEL") else { return Identity::default() };
+    let wheel = String::from_utf8_lossy(wheel);
+    let tag = wheel.lines().find_map(|line| line.strip_prefix("Tag:")?.trim().rsplit('-').next());
+    let metadata = of("/METADATA").map(|metadata| String::from_utf8_lossy(metadata));
+    // The fields end where the description begins.
+    let fields = metadata.iter().flat_map(|metadata| metadata.lines().take_while(|line| !line.is_empty()));
+    let fields: Vec<(&str, &str)> = fields.filter_map(|line| line.split_once(':')).collect();
+    let field = |name: &str| {
+        let found = fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim().to_owned())
+    };
+    Identity {
+        name: field("Name"),
+        version: field("Version"),
+        architecture: platforms_of_name(path).or(tag).map(str::to_owned),
+        built: None,
+    }
+}
+
 /// The statements of a wheel; none of another zip file.
 pub(super) fn statements(path: &str, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Statement> {
-    let in_metadata = |name: &str, file: &str| {
-        name.split_once('/').is_some_and(|(folder, rest)| folder.ends_with(".dist-info") && rest == file)
-    };
     let members =
         of_zip(bytes, meter, |name| in_metadata(name, "WHEEL") || in_metadata(name, "variant.json"));
     let of = |file: &str| members.iter().find(|(name, _)| name.ends_with(file)).map(|(_, content)| content);

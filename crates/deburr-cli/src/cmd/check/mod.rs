@@ -5,6 +5,7 @@
 mod costs;
 mod rulings;
 mod sink;
+mod tables;
 mod tried;
 
 use crate::args::check::Check;
@@ -43,24 +44,17 @@ pub(super) fn run(
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
     let since = Instant::now();
-    let of_files = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
-    let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
-    plan.analysis.config.strict |= options.strict;
-    if !options.profile.is_empty() {
-        let profiles = Profiles::read(&options.profile, options.profile_event.as_deref(), &options.paths);
-        plan.analysis.profiles = Some(profiles.map_err(Failure::Message)?);
-    }
+    let mut plan = planned(options, complaints).map_err(Failure::Message)?;
     let profiles = plan.analysis.profiles.as_ref();
-    for remark in profiles.into_iter().flat_map(|profiles| &profiles.remarks) {
-        let _ = writeln!(complaints, "deburr: warning: {}", one_line(remark));
-    }
     let paths: Vec<PathBuf> =
         options.paths.iter().cloned().chain(profiles.into_iter().flat_map(Profiles::jitdumps)).collect();
     let config = &plan.analysis.config;
     let read = paths.iter().chain(&options.profile).map(PathBuf::as_path);
     let read = read.chain(plan.analysis.config.path.as_deref());
-    let outlets = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
-    let outputs: Vec<_> = outlets.iter().flat_map(|outlet| outlet.identities.clone()).collect();
+    let (outlets, tables) = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
+    let of_tables = tables.iter().flat_map(|tables| tables.identities.clone());
+    let outputs: Vec<_> =
+        outlets.iter().flat_map(|outlet| outlet.identities.clone()).chain(of_tables).collect();
     let runs = Runs::read(&options.tried)?;
     let costs = options.measured.as_deref().map(Costs::read).transpose()?;
     let walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
@@ -74,7 +68,8 @@ pub(super) fn run(
     if outlets.iter().any(Outlet::shows_code) {
         plan.insns_listed = Some(insns_of_file((!packages).then_some(walked.files.len())));
     }
-    let mut sinks = Sinks::begin(outlets, options, color, fail_on, few)?;
+    plan.describes = tables.is_some();
+    let mut sinks = Sinks::begin((outlets, tables), options, color, fail_on, few)?;
     let mut run = Run {
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),
@@ -84,6 +79,7 @@ pub(super) fn run(
         unclaimed: 0,
     };
     for skip in walked.skipped {
+        sinks.skip(&skip)?;
         run.skip(skip, complaints);
     }
     batch::check_all(
@@ -94,7 +90,7 @@ pub(super) fn run(
             for outcome in outcomes {
                 match outcome {
                     Outcome::Checked { product, bytes } => {
-                        let CheckedFile { mut report, listings, left_out, sizes } = *product;
+                        let CheckedFile { mut report, listings, left_out, sizes, sha256 } = *product;
                         run.unclaimed += u64::from(
                             plan.analysis.claims && report.claim.is_none() && !report.made_at_run_time,
                         );
@@ -106,9 +102,14 @@ pub(super) fn run(
                         }
                         run.totals.add(&report, bytes);
                         let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
-                        sinks.file(Checked { report: &report, allowed: &allowed, code })?;
+                        let checked = Checked { report: &report, allowed: &allowed, code };
+                        sinks.file(checked, (bytes, sha256.as_deref()))?;
                     }
-                    Outcome::Skipped(skip) | Outcome::Incomplete(skip) => run.skip(skip, complaints),
+                    Outcome::Described(artefact) => sinks.artefact(&artefact)?,
+                    Outcome::Skipped(skip) | Outcome::Incomplete(skip) => {
+                        sinks.skip(&skip)?;
+                        run.skip(skip, complaints);
+                    }
                     Outcome::PassedOver(members) => run.totals.other_files += members,
                 }
             }
@@ -160,6 +161,21 @@ pub(super) fn run(
         (false, true) => ExitCode::from(1),
         (false, false) => ExitCode::SUCCESS,
     })
+}
+
+/// How the options want files checked, with warnings of what a profile leaves out.
+fn planned(options: &Check, complaints: &mut dyn Write) -> Result<BatchPlan, String> {
+    let of_files = BatchPlan::new(&options.analysis, &options.batch)?;
+    let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
+    plan.analysis.config.strict |= options.strict;
+    if !options.profile.is_empty() {
+        let profiles = Profiles::read(&options.profile, options.profile_event.as_deref(), &options.paths)?;
+        for remark in &profiles.remarks {
+            let _ = writeln!(complaints, "deburr: warning: {}", one_line(remark));
+        }
+        plan.analysis.profiles = Some(profiles);
+    }
+    Ok(plan)
 }
 
 /// Warns of what is wrong in the configuration. The files are not at fault, so that the exit status stays.

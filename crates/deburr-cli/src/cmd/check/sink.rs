@@ -3,12 +3,15 @@
 //! In: the options. Out: [`Sinks`], which pass each report to all formats. All files are opened before any
 //! input is read.
 
+use super::tables::Tables;
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::{Destination, ReportFormat, When};
+use crate::batch::artefact::Artefact;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::identity::{Identity, identity};
+use crate::input::walk::Skipped;
 use crate::output::Output;
 use crate::render::check::concise::Concise;
 use crate::render::check::github::Github;
@@ -24,6 +27,7 @@ use crate::render::check::text::few::Few;
 use crate::render::check::variant::Variant;
 use crate::render::style::Palette;
 use deburr_core::profile::Share;
+use deburr_tables::FileOf;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -73,15 +77,24 @@ pub(super) struct Outlet<'o> {
     is_terminal: bool,
 }
 
-/// Opens all outlets, of which no more than one is the standard output. `inputs`: what the run reads.
+/// Opens all outlets, of which no more than one is the standard output, and the tables. `inputs`: what the run reads.
 pub(super) fn open<'o>(
     options: &Check,
     inputs: &[&Path],
     stdout: &'o mut dyn Write,
-) -> Result<Vec<Outlet<'o>>, Failure> {
+) -> Result<(Vec<Outlet<'o>>, Option<Tables>), Failure> {
     let mut stdout = Some(stdout);
     let mut outlets: Vec<Outlet<'o>> = Vec::new();
+    let mut tables = None;
     for Destination { format, file } in destinations(options).map_err(Failure::Message)? {
+        if format == ReportFormat::Parquet {
+            let complaint = |words: &str| Failure::Message(format!("--format parquet: {words}"));
+            let folder = file.ok_or_else(|| complaint("give it a directory, as in --format parquet=DIR"))?;
+            if tables.replace(Tables::open(&folder)?).is_some() {
+                return Err(complaint("two directories for one run"));
+            }
+            continue;
+        }
         let outlet = match (file, &mut stdout) {
             (Some(path), _) => {
                 let output = Output::open(&path, inputs).map_err(Failure::Message)?;
@@ -105,7 +118,7 @@ pub(super) fn open<'o>(
         }
         outlets.push(outlet);
     }
-    Ok(outlets)
+    Ok((outlets, tables))
 }
 
 impl Outlet<'_> {
@@ -155,12 +168,15 @@ struct Sink<'o> {
 }
 
 /// All formats of a run.
-pub(super) struct Sinks<'o>(Vec<Sink<'o>>);
+pub(super) struct Sinks<'o> {
+    sinks: Vec<Sink<'o>>,
+    tables: Option<Tables>,
+}
 
 impl<'o> Sinks<'o> {
     /// Opens the documents. `few`: whether there may be more files than it seems, if they seem few.
     pub(super) fn begin(
-        outlets: Vec<Outlet<'o>>,
+        (outlets, tables): (Vec<Outlet<'o>>, Option<Tables>),
         options: &Check,
         color: When,
         fail_on: FailOn,
@@ -195,23 +211,42 @@ impl<'o> Sinks<'o> {
                 ReportFormat::Lintian => Box::new(Lintian),
                 ReportFormat::Html => Box::<Html>::default(),
                 ReportFormat::VariantJson => Box::new(Variant { pretty, ..Variant::default() }),
+                // It has no outlet: it goes to the tables.
+                ReportFormat::Parquet => continue,
             };
             renderer.begin(&mut out)?;
             sinks.push(Sink { out, renderer });
         }
-        Ok(Sinks(sinks))
+        Ok(Sinks { sinks, tables })
     }
 
-    /// Adds one file to all.
-    pub(super) fn file(&mut self, file: Checked<'_>) -> io::Result<()> {
-        self.0.iter_mut().try_for_each(|sink| sink.renderer.file(&mut sink.out, file))
+    /// Begins an artefact: files of it come.
+    pub(super) fn artefact(&mut self, artefact: &Artefact) -> Result<(), Failure> {
+        self.tables.as_mut().map_or(Ok(()), |tables| tables.artefact(artefact))
+    }
+
+    /// Adds one file to all, of so many bytes and such a hash.
+    pub(super) fn file(
+        &mut self,
+        file: Checked<'_>,
+        (bytes, sha256): (u64, Option<&str>),
+    ) -> Result<(), Failure> {
+        self.sinks.iter_mut().try_for_each(|sink| sink.renderer.file(&mut sink.out, file))?;
+        let row = FileOf { report: file.report, bytes, sha256, sizes: file.code.sizes };
+        self.tables.as_mut().map_or(Ok(()), |tables| tables.file(row))
+    }
+
+    /// Adds what was not checked to those that do not wait for the end.
+    pub(super) fn skip(&mut self, skip: &Skipped) -> Result<(), Failure> {
+        self.tables.as_mut().map_or(Ok(()), |tables| tables.skip(skip))
     }
 
     /// Closes all.
     pub(super) fn end(self, run: Finished<'_>) -> Result<(), Failure> {
-        self.0.into_iter().try_for_each(|mut sink| {
+        self.sinks.into_iter().try_for_each(|mut sink| {
             sink.renderer.end(&mut sink.out, run)?;
             sink.out.end()
-        })
+        })?;
+        self.tables.map_or(Ok(()), |tables| tables.end(run.across))
     }
 }

@@ -3,7 +3,6 @@
 
 use super::breaks;
 use super::file::install::{self, Existing};
-use super::file::sha256::sha256;
 use super::file::source::Source;
 use super::rewriter::{self, Rewrite};
 use super::run::FixRun;
@@ -12,6 +11,7 @@ use crate::cmd::failure::Failure;
 use crate::output::{self, attributes::Inherited};
 use crate::render::fix::manifest::{Manifest, ManifestFile, Variant};
 use crate::render::fix::outcome::Written;
+use crate::sha256::sha256;
 use crate::system_error::error_text;
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, FeatureSet, first_level, level_named};

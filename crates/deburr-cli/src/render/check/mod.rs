@@ -3,7 +3,6 @@
 pub(crate) mod concise;
 #[cfg(test)]
 pub(crate) mod example;
-mod fingerprint;
 pub(crate) mod github;
 pub(crate) mod html;
 pub(crate) mod json;

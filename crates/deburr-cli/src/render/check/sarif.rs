@@ -6,12 +6,11 @@
 //! A finding with a source line is placed there, and the address in the binary is a related location;
 //! otherwise the binary is the place. Allowed findings are results with a suppression.
 
-use super::fingerprint::Fingerprints;
 use super::location::{local, place, uri};
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::json::write_value;
 use deburr_core::finding::Severity;
-use deburr_core::report::PlacedFinding;
+use deburr_core::report::{Fingerprints, PlacedFinding};
 use deburr_core::rule::RULES;
 use serde_json::{Value, json};
 use std::cmp::Reverse;

@@ -78,7 +78,7 @@ fn a_wheel_with_metadata_without_end_takes_no_memory_without_end() {
     assert!(found[0].statements.len() <= 4, "{}", found[0].statements.len());
 }
 
-fn deb(control: &str) -> Vec<u8> {
+pub(super) fn deb(control: &str) -> Vec<u8> {
     let control = gzip(&tar(&[("./md5sums", b""), ("./control", control.as_bytes())]));
     let data = tar(&[("./usr/bin/x", b"\x7fELF")]);
     ar(&[("debian-binary", b"2.0\n"), ("control.tar.gz", &control), ("data.tar", &data)])

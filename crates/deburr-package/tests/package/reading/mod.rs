@@ -1,6 +1,7 @@
 //! Packages of every kind → the binaries in them; and packages that are damaged, hostile or too large.
 
 mod claims;
+mod identity;
 mod image;
 
 use crate::making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};

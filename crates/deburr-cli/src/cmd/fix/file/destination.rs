@@ -4,7 +4,6 @@
 //! In: a path, the goal and the bytes. Out: what was written, and what could not be kept.
 
 use super::install::{self, Existing};
-use super::sha256::sha256;
 use super::source::Source;
 use crate::args::fix::Fix;
 use crate::cmd::fix::trouble::Trouble;
@@ -14,6 +13,7 @@ use crate::output::attributes::{self, Inherited};
 use crate::output::refuse_input;
 use crate::output::target::{Regular, Stream, Target};
 use crate::render::fix::outcome::{Break, Written};
+use crate::sha256::sha256;
 use crate::system_error::error_text;
 use deburr_patch::Edited;
 use std::fs;

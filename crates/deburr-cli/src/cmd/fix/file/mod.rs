@@ -2,5 +2,4 @@
 
 pub(super) mod destination;
 pub(super) mod install;
-pub(super) mod sha256;
 pub(super) mod source;

@@ -1,10 +1,10 @@
 //! What is in a package: all binaries, those of packages within it among them, and how many other files. Two
 //! packages are compared by that.
 
-use crate::cmd::fix::file::sha256::sha256;
 use crate::cmd::fix::trouble::{Trouble, guarded};
 use crate::input::content::arch_of;
 use crate::render::number::counted;
+use crate::sha256::sha256;
 use deburr_cpu::Arch;
 use deburr_package::{Limits, Object, Sink, Stopped, read_every};
 use std::collections::HashMap;

@@ -6,13 +6,13 @@ pub(super) mod contents;
 
 use super::breaks;
 use super::file::destination::{Destination, Goal};
-use super::file::sha256::sha256;
 use super::file::source::Source;
 use super::rewriter::{self, Rewrite};
 use super::run::FixRun;
 use super::trouble::{Stop, Trouble, guarded};
 use crate::batch::progress::Life;
 use crate::render::fix::outcome::{Break, Fixed, Packed, Written};
+use crate::sha256::sha256;
 use contents::{Change, differing, missed, unproven};
 use deburr_package::{Object, RewriteError, Rewritten, rewrite};
 use deburr_patch::{NoteError, RevertError};

@@ -1,26 +1,28 @@
 //! Fingerprints of findings: what stays when a program is linked again, so that a finding is known in the
 //! next run.
 //!
-//! Made of the path, the rule, the function, the message without addresses, and which of several equal
-//! findings it is.
+//! In: the path of a file and its findings. Out: hexadecimal digits, made of the path, the rule, the function, the
+//! message without addresses, and which of several equal findings it is.
 
-use deburr_core::report::PlacedFinding;
+use super::PlacedFinding;
 use std::collections::HashMap;
 
 /// Gives the findings of one file their fingerprints, in the order of addresses.
-pub(crate) struct Fingerprints<'r> {
+#[derive(Debug)]
+pub struct Fingerprints<'r> {
     path: &'r str,
     /// Findings so far that only their order distinguishes.
     equal: HashMap<u64, u64>,
 }
 
 impl<'r> Fingerprints<'r> {
-    pub(crate) fn of(path: &'r str) -> Fingerprints<'r> {
+    /// Of the file at a path.
+    pub fn of(path: &'r str) -> Fingerprints<'r> {
         Fingerprints { path: path.strip_prefix("./").unwrap_or(path), equal: HashMap::new() }
     }
 
     /// The next finding's, in hexadecimal digits.
-    pub(crate) fn next(&mut self, finding: &PlacedFinding) -> String {
+    pub fn next(&mut self, finding: &PlacedFinding) -> String {
         let message = without_addresses(&finding.message);
         let parts = [self.path, &finding.rule, finding.function.as_deref().unwrap_or_default(), &message];
         let same = parts.into_iter().fold(BASIS, |hash, part| fnv1a(fnv1a(hash, part.as_bytes()), &[0]));
@@ -52,8 +54,18 @@ fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::example;
-    use deburr_core::report::Hex;
+    use crate::finding::{Evidence, Severity};
+    use crate::report::Hex;
+
+    fn finding(rule: &'static str, svma: u64, message: &str) -> PlacedFinding {
+        let function = serde_json::json!({
+            "function": "spin_lock", "svma": "0x0", "features": {}, "reach": "required", "path": [], "root": null, "guard": null,
+        });
+        let function = serde_json::from_value(function).unwrap();
+        let made =
+            PlacedFinding::of_run(rule, Severity::Note, &function, message.to_owned(), Evidence::default());
+        PlacedFinding { svma: Hex(svma), ..made }
+    }
 
     #[test]
     fn hash_is_the_published_one() {
@@ -68,13 +80,15 @@ mod tests {
             let mut fingerprints = Fingerprints::of("bin/server");
             findings.iter().map(|finding| fingerprints.next(finding)).collect::<Vec<_>>()
         };
-        let mut findings = example().findings;
-        findings[2].message = "a branch at 0x1139 in main".into();
+        let mut findings = [
+            finding("llsc-loop", 0x1100, "a loop"),
+            finding("llsc-loop", 0x1120, "a loop"),
+            finding("outlined-atomic", 0x1139, "a branch at 0x1139 in main"),
+        ];
         let before = all(&findings);
         assert!(before[0] != before[1] && before[1] != before[2], "{before:?}");
         for finding in &mut findings {
             finding.svma = Hex(finding.svma.0 + 0x40);
-            finding.source = None;
         }
         findings[2].message = "a branch at 0x1179 in main".into();
         assert_eq!(all(&findings), before);
