@@ -7,6 +7,7 @@ use crate::input::image_layout::ImageLayout;
 use crate::sha256::sha256;
 use deburr_package::claim::{Claim, Identity, claims, claims_of_layout, identity};
 use deburr_package::{Format, Found, Limits, sniff};
+use deburr_tables::ArtefactOf;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A file of the batch as a whole.
@@ -47,6 +48,22 @@ impl Artefact {
             bytes: Some(bytes.len() as u64),
             identity,
             claims: shown(&claims),
+        }
+    }
+
+    /// As the tables have it.
+    pub(crate) fn row(&self) -> ArtefactOf<'_> {
+        ArtefactOf {
+            path: &self.path,
+            kind: self.kind,
+            sha256: self.sha256.as_deref(),
+            bytes: self.bytes,
+            package: self.identity.name.as_deref(),
+            version: self.identity.version.as_deref(),
+            architecture: self.identity.architecture.as_deref(),
+            built: self.identity.built,
+            claims: &self.claims,
+            tool_version: env!("CARGO_PKG_VERSION"),
         }
     }
 

@@ -75,7 +75,7 @@ impl<'a> Crew<'a> {
     /// Checks one file, or all members of an archive.
     pub(super) fn check_file<P: Product>(&self, file: &InputFile) -> Vec<Outcome<P>> {
         let _pass = self.gate.pass(file.size);
-        match Bytes::open(&file.path) {
+        match Bytes::open(&file.place) {
             Ok(bytes) => self.check_opened(file, &bytes, file.content),
             Err(error) => vec![skipped(file, error_text(&error))],
         }
@@ -132,7 +132,7 @@ impl<'a> Crew<'a> {
         outcome: &mut Outcome<P>,
     ) {
         let Outcome::Checked { product, .. } = outcome else { return };
-        let closure = closures.of(bytes, (!file.is_stdin).then_some(file.path.as_path()));
+        let closure = closures.of(bytes, (!file.is_stdin).then_some(file.place.as_path()));
         // Not in the pool: a worker that waits there could take up another file that waits for the same
         // library.
         let known = if is_open(product.report()) { closures.knowledge(&closure) } else { Vec::new() };
@@ -187,7 +187,7 @@ impl<'a> Crew<'a> {
         let checked = |image: &JitImage| {
             let path = if is_whole { path.clone() } else { format!("{path}({:#x})", image.extent.start) };
             let is_named = file.is_named();
-            let part = Some(JitPart { dump: &file.path, image });
+            let part = Some(JitPart { dump: &file.place, image });
             let provenance =
                 Provenance { path: &path, file: None, chosen: None, held: None, is_named, jit: part };
             let mut outcome: Outcome<P> = self.check_as(&image.elf, provenance, &[]);
@@ -217,7 +217,7 @@ impl<'a> Crew<'a> {
         (foreign, chosen): (&[&Knowledge], Option<&HashSet<&str>>),
     ) -> Outcome<P> {
         let file = match origin {
-            Origin::File(file) if !file.is_stdin => Some(file.path.as_path()),
+            Origin::File(file) if !file.is_stdin => Some(file.place.as_path()),
             _ => None,
         };
         let own = match origin {

@@ -9,6 +9,7 @@
 pub(crate) mod artefact;
 mod board;
 pub(crate) mod claims;
+pub(crate) mod compared;
 mod crew;
 pub(crate) mod outcome;
 mod package;
@@ -92,7 +93,7 @@ impl<'a> Crew<'a> {
         let opened = match file.content {
             Content::Layout => return self.check_package(file, None, seat),
             _ if file.is_stdin => standard_input(),
-            Content::Package => Bytes::open(&file.path),
+            Content::Package => Bytes::open(&file.place),
             _ => {
                 let outcomes = self.check_file(file);
                 seat.count(file.size);

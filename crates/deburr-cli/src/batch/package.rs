@@ -88,7 +88,7 @@ impl<'a> Crew<'a> {
         // What cannot be read of it is reported where it is read for its members.
         let claims = || match bytes {
             Some(bytes) => claims(&path, bytes, limits),
-            None => claims_of_layout(&path, &ImageLayout::new(&file.path)),
+            None => claims_of_layout(&path, &ImageLayout::new(&file.place)),
         };
         let mut book = Book::default();
         if self.plan.analysis.claims {
@@ -103,7 +103,7 @@ impl<'a> Crew<'a> {
         if self.plan.describes {
             let artefact = match bytes {
                 Some(bytes) => Artefact::of(&path, bytes, limits),
-                None => Artefact::of_layout(&path, &ImageLayout::new(&file.path)),
+                None => Artefact::of_layout(&path, &ImageLayout::new(&file.place)),
             };
             seat.push(vec![Outcome::Described(Box::new(artefact))]);
         }
@@ -111,7 +111,7 @@ impl<'a> Crew<'a> {
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
-            None => read_layout(&path, &ImageLayout::new(&file.path), limits, &mut taker),
+            None => read_layout(&path, &ImageLayout::new(&file.place), limits, &mut taker),
         }));
         outcomes.push(Outcome::PassedOver(taker.others));
         let rest = file.size.saturating_sub(taker.read);

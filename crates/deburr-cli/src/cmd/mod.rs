@@ -15,6 +15,7 @@ mod page;
 mod progress;
 mod query;
 mod record;
+pub(crate) mod rulings;
 mod shell;
 mod show;
 mod terminal;

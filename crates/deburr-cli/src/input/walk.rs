@@ -23,6 +23,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) struct InputFile {
     /// As the user will know it; `-` for the standard input.
     pub(crate) path: PathBuf,
+    /// Where it is opened.
+    pub(crate) place: PathBuf,
     /// Its size in bytes; 0 for the standard input.
     pub(crate) size: u64,
     /// ELF, archive, jitdump or package.
@@ -71,6 +73,7 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], pack
         if path.as_os_str() == "-" {
             found.walked.files.push(InputFile {
                 path: path.clone(),
+                place: path.clone(),
                 size: 0,
                 content: Content::Other,
                 is_stdin: true,
@@ -175,6 +178,7 @@ impl Found<'_> {
             (Content::Elf | Content::Archive | Content::Jitdump | Content::Package | Content::Layout, _) => {
                 self.walked.files.push(InputFile {
                     path: path.to_owned(),
+                    place: path.to_owned(),
                     size: metadata.len(),
                     content,
                     is_stdin: false,
@@ -205,6 +209,7 @@ impl Found<'_> {
         match fs::metadata(folder) {
             Ok(metadata) => self.walked.files.push(InputFile {
                 path: folder.to_owned(),
+                place: folder.to_owned(),
                 size: 0,
                 content: Content::Layout,
                 is_stdin: false,

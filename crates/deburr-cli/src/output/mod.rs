@@ -6,6 +6,7 @@
 //! What is read by the same run is not written over.
 
 pub(crate) mod attributes;
+pub(crate) mod shard;
 pub(crate) mod sparse;
 pub(crate) mod target;
 pub(crate) mod temporary;

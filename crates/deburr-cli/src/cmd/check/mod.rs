@@ -3,7 +3,6 @@
 //! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status.
 
 mod costs;
-mod rulings;
 mod sink;
 mod tables;
 mod tried;
@@ -12,9 +11,11 @@ use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
 use crate::args::format::When;
 use crate::batch;
+use crate::batch::compared::ComparedFacts;
 use crate::batch::outcome::{CheckedFile, Outcome};
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
+use crate::cmd::rulings::Rulings;
 use crate::config::allow::Remarks;
 use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
@@ -25,10 +26,7 @@ use crate::render::check::totals::Totals;
 use crate::render::line::one_line;
 use crate::render::page::view::room::insns_of_file;
 use costs::Costs;
-use deburr_core::Report;
 use deburr_core::profile::Share;
-use deburr_core::rule::FileFacts;
-use rulings::Rulings;
 use sink::{Outlet, Sinks};
 use std::io::Write;
 use std::path::PathBuf;
@@ -74,7 +72,7 @@ pub(super) fn run(
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),
         failed: false,
-        rulings: Rulings::new(&plan.analysis, options),
+        rulings: Rulings::new(&plan.analysis, options.add_allowances.is_some()),
         compared: ComparedFacts::default(),
         unclaimed: 0,
     };
@@ -208,35 +206,6 @@ struct Run<'p> {
     compared: ComparedFacts,
     /// Files that were to be held to their claims, and have none.
     unclaimed: u64,
-}
-
-/// The maximum of functions, of all files together, that are kept in order to compare them.
-const MOST_COMPARED: usize = 500_000;
-
-/// What comparisons at the end of the run need.
-#[derive(Default)]
-struct ComparedFacts {
-    files: Vec<FileFacts>,
-    functions: usize,
-    /// Files for which there was no more room.
-    left_out: u64,
-}
-
-impl ComparedFacts {
-    /// Takes a report's facts out of it.
-    fn add(&mut self, report: &mut Report) {
-        let Some(facts) =
-            report.facts.take().filter(|facts| !facts.shapes.is_empty() || facts.claim.is_some())
-        else {
-            return;
-        };
-        if self.functions + facts.shapes.len() > MOST_COMPARED {
-            self.left_out += 1;
-            return;
-        }
-        self.functions += facts.shapes.len();
-        self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
-    }
 }
 
 impl Run<'_> {

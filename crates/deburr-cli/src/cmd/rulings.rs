@@ -2,7 +2,6 @@
 //! guards.
 
 use crate::analysis::Analysis;
-use crate::args::check::Check;
 use crate::config::add::Additions;
 use crate::config::allow::{Allowed, Ledger};
 use crate::config::guard::GuardUses;
@@ -11,26 +10,27 @@ use deburr_core::Report;
 use deburr_core::advice::advise;
 
 /// What the user decided about findings, and what came of it.
-pub(super) struct Rulings<'p> {
+pub(crate) struct Rulings<'p> {
     analysis: &'p Analysis,
-    pub(super) uses: GuardUses,
-    pub(super) ledger: Ledger<'p>,
+    pub(crate) uses: GuardUses,
+    pub(crate) ledger: Ledger<'p>,
     /// Where all findings shall be allowed from now on.
-    pub(super) additions: Option<Additions>,
+    pub(crate) additions: Option<Additions>,
 }
 
 impl<'p> Rulings<'p> {
-    pub(super) fn new(analysis: &'p Analysis, options: &Check) -> Rulings<'p> {
+    /// `allows_all`: whether all findings shall be allowed from now on.
+    pub(crate) fn new(analysis: &'p Analysis, allows_all: bool) -> Rulings<'p> {
         Rulings {
             analysis,
             uses: GuardUses::of(&analysis.config.guards),
             ledger: Ledger::new(&analysis.config.allowances),
-            additions: options.add_allowances.as_ref().map(|_| Additions::default()),
+            additions: allows_all.then(Additions::default),
         }
     }
 
     /// Applies them to one report: severities, then allowances.
-    pub(super) fn settle(&mut self, report: &mut Report) -> Vec<Allowed> {
+    pub(crate) fn settle(&mut self, report: &mut Report) -> Vec<Allowed> {
         self.analysis.config.change_severities(&mut report.findings);
         self.uses.add(report);
         let mut allowed = self.ledger.settle(report);

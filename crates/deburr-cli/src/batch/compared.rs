@@ -1,0 +1,33 @@
+//! What comparisons of files need of each report, taken out of it as it passes.
+
+use deburr_core::Report;
+use deburr_core::rule::FileFacts;
+
+/// The maximum of functions, of all files together, that are kept in order to compare them.
+const MOST_COMPARED: usize = 500_000;
+
+/// What comparisons at the end of the run need.
+#[derive(Default)]
+pub(crate) struct ComparedFacts {
+    pub(crate) files: Vec<FileFacts>,
+    functions: usize,
+    /// Files for which there was no more room.
+    pub(crate) left_out: u64,
+}
+
+impl ComparedFacts {
+    /// Takes a report's facts out of it.
+    pub(crate) fn add(&mut self, report: &mut Report) {
+        let Some(facts) =
+            report.facts.take().filter(|facts| !facts.shapes.is_empty() || facts.claim.is_some())
+        else {
+            return;
+        };
+        if self.functions + facts.shapes.len() > MOST_COMPARED {
+            self.left_out += 1;
+            return;
+        }
+        self.functions += facts.shapes.len();
+        self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
+    }
+}
