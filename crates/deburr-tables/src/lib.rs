@@ -11,6 +11,8 @@
 //! or [`BYTES_OF_BATCH`] and one row. A [`Shard`] flushes a row group at [`BYTES_OF_GROUP`], so that memory does not grow with
 //! the number of files. Its name comes from its content, without the time of the run: the same run written twice is one file.
 //!
+//! Rows of one artefact can be kept ([`Stored`]), and be those of a later run ([`replay`]).
+//!
 //! The crate opens nothing and knows no clock: the caller brings writers and the time.
 
 #![forbid(unsafe_code)]
@@ -22,6 +24,7 @@ mod places;
 mod queries;
 mod rows;
 mod shard;
+mod stored;
 mod table;
 
 pub use batch::{BYTES_OF_BATCH, ROWS_OF_BATCH};
@@ -29,4 +32,5 @@ pub use error::Error;
 pub use queries::{QUERIES, Query};
 pub use rows::{Batches, Rows};
 pub use shard::{BYTES_OF_GROUP, Shard};
+pub use stored::{Stored, replay};
 pub use table::{ArtefactOf, Column, Described, FileOf, Kind, TABLES_VERSION, Table, columns, schema};

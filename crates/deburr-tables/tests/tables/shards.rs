@@ -6,7 +6,8 @@ use arrow_array::{Array, RecordBatch};
 use deburr_core::listing::Annotated;
 use deburr_core::{Request, annotate};
 use deburr_tables::{
-    ArtefactOf, BYTES_OF_BATCH, Batches, Error, FileOf, ROWS_OF_BATCH, Rows, Shard, Table, columns,
+    ArtefactOf, BYTES_OF_BATCH, Batches, Error, FileOf, ROWS_OF_BATCH, Rows, Shard, Stored, Table, columns,
+    replay,
 };
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -264,4 +265,44 @@ fn a_writer_that_fails_anywhere_is_the_reason_that_is_given() {
             assert_eq!(error.to_string(), "the disk is full", "{} after {room}", full.name());
         }
     }
+}
+
+/// The rows of a run as they are kept.
+fn kept() -> Vec<u8> {
+    run(0, Stored::new(Vec::new()), "1").unwrap().into_inner()
+}
+
+#[test]
+fn rows_that_were_kept_are_those_of_the_next_run() {
+    let mut again = Taken::new();
+    replay(&kept(), 9, &mut again).unwrap();
+    assert_eq!(again, run(9, Taken::new(), "1").unwrap());
+}
+
+#[test]
+fn kept_rows_that_are_broken_are_an_error_and_no_panic() {
+    let whole = kept();
+    let frame = u32::from_le_bytes(whole[1..5].try_into().unwrap()) as usize;
+    let taken = |bytes: &[u8]| {
+        let mut taken = Taken::new();
+        replay(bytes, 9, &mut taken).map(|()| taken)
+    };
+    for length in 1..frame + 5 {
+        taken(&whole[..length]).unwrap_err();
+    }
+    // Within the stream, under compression that is as it should be.
+    let stream = snap::raw::Decoder::new().decompress_vec(&whole[5..5 + frame]).unwrap();
+    let mut differs = 0;
+    for at in (0..stream.len()).step_by(13) {
+        for flipped in [0x01, 0xff] {
+            let mut other = stream.clone();
+            other[at] ^= flipped;
+            let packed = snap::raw::Encoder::new().compress_vec(&other).unwrap();
+            let mut bytes = vec![whole[0]];
+            bytes.extend(u32::try_from(packed.len()).unwrap().to_le_bytes());
+            bytes.extend(packed);
+            differs += usize::from(taken(&bytes).is_err());
+        }
+    }
+    assert!(differs > 20, "{differs} changes are errors");
 }
