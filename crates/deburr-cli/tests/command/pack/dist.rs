@@ -97,6 +97,7 @@ fn program_in_rust_runs_at_both_levels() {
 }
 
 #[test]
+#[ignore = "compiles Go's library twice, a minute; `cargo xtask nightly` runs it"]
 fn program_in_go_runs_at_both_levels() {
     let scratch = Scratch::new("pack-dist-go");
     scratch.file("src/go.mod", b"module level\n\ngo 1.21\n");

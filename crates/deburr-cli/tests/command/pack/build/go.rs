@@ -27,6 +27,7 @@ func main() { fmt.Println(shift(3, uint64(len(os.Args)))) }\n";
 }
 
 #[test]
+#[ignore = "compiles Go's library twice, a minute; `cargo xtask nightly` runs it"]
 fn program_of_go_for_aarch64_is_built_at_each_level() {
     let scratch = Scratch::new("pack-go-arm");
     scratch.file("src/app/go.mod", b"module sums\n\ngo 1.21\n");
