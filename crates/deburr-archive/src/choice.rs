@@ -13,8 +13,10 @@ pub(crate) struct Choice<'a, V> {
     newest: BTreeMap<(String, String), (V, Named)>,
     /// By path, the hash with which it became an entry.
     given: HashMap<String, Option<String>>,
-    /// The wanted packages that were met.
-    met: BTreeSet<String>,
+    /// The packages that are wanted by name.
+    wanted: BTreeSet<&'a str>,
+    /// Those of them that were met.
+    met: BTreeSet<&'a str>,
     /// Bytes that are held.
     held: usize,
 }
@@ -33,6 +35,7 @@ impl<'a, V: Ord> Choice<'a, V> {
             found,
             newest: BTreeMap::new(),
             given: HashMap::new(),
+            wanted: selection.packages.iter().map(String::as_str).collect(),
             met: BTreeSet::new(),
             held: 0,
         }
@@ -40,12 +43,9 @@ impl<'a, V: Ord> Choice<'a, V> {
 
     /// Whether a package of that name is wanted.
     pub(crate) fn wants(&mut self, package: &str) -> bool {
-        let packages = &self.selection.packages;
-        let is_named = packages.iter().any(|wanted| wanted == package);
-        if is_named && !self.met.contains(package) {
-            self.met.insert(package.to_owned());
-        }
-        packages.is_empty() || is_named
+        let wanted = self.wanted.get(package).copied();
+        self.met.extend(wanted);
+        wanted.is_some() || self.wanted.is_empty()
     }
 
     /// A package that is wanted, where an index names it.
@@ -83,7 +83,7 @@ impl<'a, V: Ord> Choice<'a, V> {
         for (_, named) in std::mem::take(&mut self.newest).into_values() {
             self.give(named, remarks);
         }
-        for package in self.selection.packages.iter().filter(|package| !self.met.contains(*package)) {
+        for package in self.wanted.difference(&self.met) {
             remarks.add(archive, Place::Whole, format!("names no package {}", quoted(package)));
         }
     }

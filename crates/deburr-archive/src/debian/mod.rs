@@ -13,7 +13,7 @@ use crate::fetch::Fetch;
 use crate::index;
 use crate::limits::UNPACKED;
 use packages::Stanza;
-use release::{Packages, Release};
+use release::{Packages, Release, missing};
 
 pub(crate) fn entries(
     fetch: &dyn Fetch,
@@ -32,15 +32,9 @@ pub(crate) fn entries(
         for packages in release.wanted(selection, &mut remarks)? {
             if read_packages(fetch, &packages, selection, &mut choice, &mut remarks)? {
                 read += 1;
-            } else if selection.architectures.is_empty() {
-                let what = "listed, but none of its forms is there".to_owned();
-                remarks.add(&packages.name, Place::Whole, what);
             } else {
-                return Err(Error::index(
-                    &packages.name,
-                    Place::Whole,
-                    "listed, but none of its forms is there",
-                ));
+                let what = "listed, but none of its forms is there".to_owned();
+                missing(&packages.name, what, selection, &mut remarks)?;
             }
         }
         if read == 0 {

@@ -82,12 +82,20 @@ impl Release {
         selection: &Selection,
         remarks: &mut Remarks,
     ) -> Result<Vec<Packages>, Error> {
-        let components = self.chosen("component", "--component", &selection.components, &self.components)?;
+        for wanted in &selection.components {
+            if !self.components.iter().any(|it| is_component(it, wanted)) {
+                return Err(self.unknown("component", "--component", wanted, &self.components));
+            }
+        }
         for wanted in &selection.architectures {
             if wanted != "all" && !self.architectures.iter().any(|it| architecture::same(it, wanted)) {
                 return Err(self.unknown("architecture", "--arch", wanted, &self.architectures));
             }
         }
+        let wanted = &selection.components;
+        let components = self.components.iter().filter(|component| {
+            wanted.is_empty() || wanted.iter().any(|wanted| is_component(component, wanted))
+        });
         let mut found = Vec::new();
         for component in components {
             for architecture in &self.architectures {
@@ -102,12 +110,10 @@ impl Release {
                 }
                 match self.packages_of(component, architecture) {
                     Some(packages) => found.push(packages),
-                    None if is_named => return Err(self.unlisted(component, architecture)),
-                    None => remarks.add(
-                        &self.path,
-                        Place::Whole,
-                        format!("lists no index of {component}, {architecture}, which it names"),
-                    ),
+                    None => {
+                        let what = format!("lists no index of {component}, {architecture}, which it names");
+                        missing(&self.path, what, selection, remarks)?;
+                    }
                 }
             }
         }
@@ -118,9 +124,7 @@ impl Release {
     }
 
     fn packages_of(&self, component: &str, architecture: &str) -> Option<Packages> {
-        // A component of "updates/main" has its indices in "main".
-        let short = component.rsplit('/').next().unwrap_or(component);
-        [component, short].into_iter().find_map(|component| {
+        [component, short(component)].into_iter().find_map(|component| {
             let name = format!("{component}/binary-{architecture}/Packages");
             let forms: Vec<(String, Stated)> = FORMS
                 .iter()
@@ -136,29 +140,34 @@ impl Release {
         })
     }
 
-    /// Those that are named, or all.
-    fn chosen<'a>(
-        &'a self,
-        what: &str,
-        option: &str,
-        wanted: &'a [String],
-        has: &'a [String],
-    ) -> Result<&'a [String], Error> {
-        match wanted.iter().find(|wanted| !has.contains(wanted)) {
-            Some(missing) => Err(self.unknown(what, option, missing, has)),
-            None => Ok(if wanted.is_empty() { has } else { wanted }),
-        }
-    }
-
     fn unknown(&self, what: &str, option: &str, wanted: &str, has: &[String]) -> Error {
         let has = quoted(&has.join(" "));
         Error::Selection(format!("{} has no {what} {} ({option}): it has {has}", self.path, quoted(wanted)))
     }
+}
 
-    fn unlisted(&self, component: &str, architecture: &str) -> Error {
-        let what = format!("lists no index of {component}, {architecture}, which it names: cut off?");
-        Error::index(&self.path, Place::Whole, what)
+/// An index that is not there: an error where its component and its architecture were asked for, a remark otherwise, since a mirror may
+/// have a part of an archive.
+pub(super) fn missing(
+    index: &str,
+    what: String,
+    selection: &Selection,
+    remarks: &mut Remarks,
+) -> Result<(), Error> {
+    if !selection.components.is_empty() && !selection.architectures.is_empty() {
+        return Err(Error::index(index, Place::Whole, what));
     }
+    remarks.add(index, Place::Whole, what);
+    Ok(())
+}
+
+/// Debian's security archive says `updates/main`, has its indices in `main`, and everybody asks for `main`.
+fn is_component(component: &str, wanted: &str) -> bool {
+    component == wanted || short(component) == wanted
+}
+
+fn short(component: &str) -> &str {
+    component.rsplit('/').next().unwrap_or(component)
 }
 
 /// The parts of a release's frame: before it, its header, its text, its signature, after it.

@@ -85,9 +85,10 @@ fn the_smallest_form_that_is_there_is_read() {
         assert_eq!(held.asked.borrow().last(), Some(&path));
         held.files.remove(&path);
     }
-    let error = refused(&held, DEBIAN, &Selection { architectures: names(&["arm64"]), ..suite("s") });
+    let both = Selection { architectures: names(&["arm64"]), components: names(&["main"]), ..suite("s") };
+    let error = refused(&held, DEBIAN, &both);
     assert!(error.contains("main/binary-arm64/Packages: listed, but none of its forms is there"), "{error}");
-    // Nobody named the architecture, but there is no other.
+    // Nobody named it, but there is no other.
     assert!(refused(&held, DEBIAN, &suite("s")).contains("no index that it lists is there"));
 }
 
@@ -119,6 +120,33 @@ fn an_architecture_that_a_mirror_leaves_out_is_a_remark() {
     assert_eq!(remarks.len(), 2, "{remarks:?}");
     assert_eq!(remarks[0], "dists/s/Release: lists no index of main, mips, which it names");
     assert_eq!(remarks[1], "dists/s/main/binary-armhf/Packages: listed, but none of its forms is there");
+}
+
+/// As in Debian's security archive.
+#[test]
+fn a_component_is_named_with_its_folder_or_without() {
+    let text = stanza("a", "1", "arm64");
+    let indices: [(&str, &[u8]); 2] =
+        [("main/binary-arm64/Packages", text.as_bytes()), ("contrib/binary-arm64/Packages", b"")];
+    let held = debian("arm64", "updates/main updates/contrib", &indices);
+    for (component, count) in [("main", 1), ("updates/main", 1), ("contrib", 0)] {
+        let selection = Selection { components: names(&[component]), ..every() };
+        assert_eq!(clean(&held, DEBIAN, &selection).len(), count, "{component}");
+    }
+    let error = refused(&held, DEBIAN, &Selection { components: names(&["updates"]), ..every() });
+    assert!(error.contains("no component \"updates\""), "{error}");
+}
+
+#[test]
+fn what_a_release_names_and_does_not_list_is_an_error_if_it_was_asked_for() {
+    let text = stanza("a", "1", "arm64");
+    let held = debian("arm64 armhf", "main contrib", &[("main/binary-arm64/Packages", text.as_bytes())]);
+    let arm = Selection { architectures: names(&["arm64"]), ..every() };
+    let (found, remarks) = remarked(&held, DEBIAN, &arm);
+    assert_eq!(found.len(), 1);
+    assert_eq!(remarks, ["dists/s/Release: lists no index of contrib, arm64, which it names"]);
+    let contrib = Selection { components: names(&["contrib"]), ..arm };
+    assert!(refused(&held, DEBIAN, &contrib).contains("lists no index of contrib, arm64"));
 }
 
 #[test]
@@ -177,7 +205,7 @@ fn the_newest_version_of_each_package_and_architecture_is_found_once() {
     let (named, remarks) =
         remarked(&held, DEBIAN, &Selection { packages: names(&["b", "no-such", "B"]), ..suite("s") });
     assert_eq!(paths(&named), ["pool/b_10_arm64.deb"]);
-    assert_eq!(remarks, ["the archive: names no package \"no-such\"", "the archive: names no package \"B\""]);
+    assert_eq!(remarks, ["the archive: names no package \"B\"", "the archive: names no package \"no-such\""]);
 }
 
 #[test]
