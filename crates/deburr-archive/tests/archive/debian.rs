@@ -2,8 +2,8 @@
 
 use super::held::{Held, debian, gzip, sha256, stanza, xz};
 use super::{Folder, all, clean, names, paths, refused, remarked};
-use deburr_archive::{Entry, Error, Kind, Place, Selection};
-use std::io::ErrorKind;
+use deburr_archive::{Entry, Error, Fetch, Kind, Place, Selection};
+use std::io::{self, ErrorKind, Read};
 
 const DEBIAN: Kind = Kind::Debian;
 
@@ -177,6 +177,25 @@ fn an_index_that_is_not_as_stated_is_an_error() {
     }
 }
 
+/// A server that never ends: of `Packages`, the release states a few bytes.
+struct Endless(Held);
+
+impl Fetch for Endless {
+    fn read(&self, path: &str, headers: &[(&str, &str)]) -> io::Result<Box<dyn io::Read + '_>> {
+        let read = self.0.read(path, headers)?;
+        Ok(if path.ends_with("Packages") { Box::new(read.chain(io::repeat(b'\n'))) } else { read })
+    }
+}
+
+#[test]
+fn no_more_of_an_index_is_read_than_is_stated() {
+    let text = stanza("a", "1", "arm64");
+    let held = debian("arm64", "main", &[("main/binary-arm64/Packages", text.as_bytes())]);
+    let error = refused(&Endless(held), DEBIAN, &every());
+    let bytes = format!("or more where {} are stated of it", text.len());
+    assert!(error.contains(&bytes), "{error}");
+}
+
 #[test]
 fn the_newest_version_of_each_package_and_architecture_is_found_once() {
     let text = [
@@ -218,6 +237,14 @@ fn the_newest_of_several_suites_is_found() {
     for suites in [["s", "t"], ["t", "s"]] {
         let both = Selection { suites: names(&suites), ..Selection::default() };
         assert_eq!(paths(&clean(&held, DEBIAN, &both)), ["pool/a_2_arm64.deb"]);
+    }
+    // Of the same version the one that is met first.
+    let rebuilt = stanza("a", "1", "arm64").replace("pool/", "rebuilt/");
+    let other = debian("arm64", "main", &[("main/binary-arm64/Packages", rebuilt.as_bytes())]);
+    held.files.extend(other.files.into_iter().map(|(path, bytes)| (path.replace("/s/", "/t/"), bytes)));
+    for (suites, path) in [(["s", "t"], "pool/a_1_arm64.deb"), (["t", "s"], "rebuilt/a_1_arm64.deb")] {
+        let both = Selection { suites: names(&suites), ..Selection::default() };
+        assert_eq!(paths(&clean(&held, DEBIAN, &both)), [path]);
     }
 }
 

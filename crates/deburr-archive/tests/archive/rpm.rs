@@ -172,6 +172,7 @@ fn a_repomd_that_is_not_what_it_should_be_is_an_error() {
         }
     };
     assert_eq!(with(&repomd), "");
+    assert_eq!(with(&repomd.replace(&format!("<size>{}</size>", text.len()), "")), "");
     let second = "<data type=\"primary\"><checksum type=\"sha256\">00</checksum></data></repomd>";
     for (old, new, what) in [
         ("type=\"primary\"", "type=\"x\"", "lists no primary"),
@@ -180,6 +181,7 @@ fn a_repomd_that_is_not_what_it_should_be_is_an_error() {
         ("href=\"repodata/primary", "href=\"../primary", "leaves the root"),
         ("href=\"repodata/primary", "href=\"repodata/x", "is not there, though"),
         ("<size>", "<size>x", "is no number"),
+        ("<size>", "<size>1", "are stated of it"),
         ("</size>", "</size><size>1</size>", "two sizes"),
         ("</size>", "</size><checksum/>", "two checksums"),
         ("</size>", "</size><location/>", "two locations"),
