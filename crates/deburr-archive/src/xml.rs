@@ -73,8 +73,9 @@ impl<'a> Markups<'a> {
             let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| said(&error))?;
             match event.into_owned() {
                 Event::Start(start) | Event::Empty(start) => {
-                    if self.markup == Markup::Xml {
-                        self.depth += 1;
+                    match self.markup {
+                        Markup::Xml => self.depth += 1,
+                        Markup::Html => check_tag(&start)?,
                     }
                     if self.depth > DEPTH {
                         return Err(format!("more than {DEPTH} elements within one another"));
@@ -108,6 +109,30 @@ impl<'a> Markups<'a> {
             }
         }
     }
+}
+
+/// HTML takes `<` and quotes as text in places where the parser lets a tag begin or go on. Such a tag would swallow the links after it.
+fn check_tag(tag: &str) -> Result<(), String> {
+    if !tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return Err(format!("{} is no tag", quoted(&format!("<{tag}"))));
+    }
+    let (mut quote, mut before) = (None, ' ');
+    for c in tag.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '<') => return Err(format!("a tag within the tag {}", quoted(tag))),
+            (None, '"' | '\'') if before != '=' => {
+                return Err(format!("a quote in the tag {} that begins no value", quoted(tag)));
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (None, _) => {}
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+    }
+    Ok(())
 }
 
 impl Tag {

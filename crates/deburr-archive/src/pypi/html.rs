@@ -18,12 +18,17 @@ pub(super) fn parse(
 ) -> Result<(), Error> {
     let ration = Cell::new(0);
     let mut document = Markups::new(stream, Markup::Html, &ration);
-    let mut record = 0;
-    let mut is_whole = false;
+    let (mut record, mut is_whole) = (0, false);
+    // In these nothing is markup but their own end.
+    let mut raw: Option<String> = None;
     loop {
         let node = document.next().map_err(|what| fault(page, record, what))?;
         match node {
+            Node::Start(_) if raw.is_some() => {
+                return Err(fault(page, record, "markup in a script or a style, which may hide links"));
+            }
             Node::Start(tag) => {
+                raw = Some(tag.name()).filter(|name| matches!(name.as_str(), "script" | "style"));
                 let read = match tag.name().as_str() {
                     "a" => linked(&tag),
                     "meta" => version(&tag).map(|()| None),
@@ -35,7 +40,10 @@ pub(super) fn parse(
                     found(linked, record);
                 }
             }
-            Node::End(name) => is_whole |= name.eq_ignore_ascii_case("html"),
+            Node::End(name) => {
+                raw = raw.filter(|raw| !name.eq_ignore_ascii_case(raw));
+                is_whole |= raw.is_none() && name.eq_ignore_ascii_case("html");
+            }
             Node::Text(_) => {}
             Node::Eof if is_whole => return Ok(()),
             Node::Eof => return Err(fault(page, record, "cut off: there is no </html>")),

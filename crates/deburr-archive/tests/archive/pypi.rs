@@ -281,6 +281,40 @@ fn a_page_that_is_none_is_an_error() {
     assert!(wrong(&html("").replace_end()).contains("there is no </html>"));
 }
 
+/// What HTML takes as text, and a parser of XML as a part of a tag, hides no link.
+#[test]
+fn markup_that_would_swallow_links_is_an_error() {
+    let link = "<a href=\"https://host/x-1-cp39-abi3-linux_x86_64.whl\">x</a>";
+    for (before, what) in [
+        ("1 < 2 ", "is no tag"),
+        ("<3 ", "is no tag"),
+        ("<br ", "a tag within the tag"),
+        ("<p title=it's>it's ", "a quote in the tag"),
+        ("<p it\"s>\" ", "a quote in the tag"),
+        ("<script>if (1<2) f(\"\")</script>", "is no tag"),
+        ("<script>if (a<b) f(1)</script>", "a tag within the tag"),
+        ("<script>\"<b>\"</script>", "in a script or a style"),
+        ("<STYLE>a::after { content: '<b>' }</STYLE>", "in a script or a style"),
+        ("<p title=\"", ""),
+        ("<!-- ", ""),
+    ] {
+        let error = wrong(&html(&[before, link].concat()));
+        assert!(error.contains(what), "{before}: {error}");
+    }
+    for before in [
+        "<script>if (a > b) f(\"'\");</script>",
+        "<style>a > b {}</style>",
+        "it's <p title=\"it's <b>\">",
+        "a > b & c",
+        "<!-- <a> ' -->",
+        "<br/>",
+        "</p>",
+        "<p x = 'y'>",
+    ] {
+        assert_eq!(files(&html(&[before, link].concat()), &every("x")).len(), 1, "{before}");
+    }
+}
+
 trait WithoutEnd {
     fn replace_end(self) -> Vec<u8>;
 }
