@@ -1,7 +1,7 @@
 //! Grows the committed inputs of the fuzz targets and minimises them: seeds → `fuzz/corpus/<target>/`.
 //!
 //! In: the rules' fixtures and `fuzz/seeds/*.s`, assembled without debug information and linked to as little as an ELF file can be;
-//! packages; profiles; reports of benchmark programs; and what is committed already. Small inputs make many runs: of fourteen kilobytes twelve
+//! packages; indices of archives; profiles; reports of benchmark programs; and what is committed already. Small inputs make many runs: of fourteen kilobytes twelve
 //! were debug information.
 
 use crate::fuzz::{TARGETS, committed, found, minimise, run};
@@ -24,6 +24,8 @@ pub fn grow(seconds: u32) -> Result<(), String> {
     for target in TARGETS {
         let own = match target {
             "package" => repository().join("crates/deburr-package/fixtures"),
+            "archive" => archive_seeds(&seeds.join("archive"))
+                .map_err(|error| format!("the seeds of {target}: {error}"))?,
             "profile" => chosen_seeds("crates/deburr-profile/tests/recordings", &seeds.join("profile"))
                 .map_err(|error| format!("the seeds of {target}: {error}"))?,
             "readers" => chosen_seeds("crates/deburr-lab/tests/reports", &seeds.join("readers"))
@@ -76,6 +78,18 @@ fn chosen_seeds(from: &str, folder: &Path) -> io::Result<PathBuf> {
             let name = format!("{}-{choice}", file.file_name().to_string_lossy());
             fs::write(folder.join(name), [&[choice], text.as_slice()].concat())?;
         }
+    }
+    Ok(folder.to_owned())
+}
+
+/// Indices of archives. Their names begin with the choice by which the stage takes each for what it is.
+fn archive_seeds(folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for file in fs::read_dir(repository().join("fuzz/seeds/archive"))? {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        let choice = name.bytes().next().unwrap_or_default().wrapping_sub(b'0');
+        fs::write(folder.join(name), [&[choice], fs::read(file.path())?.as_slice()].concat())?;
     }
     Ok(folder.to_owned())
 }

@@ -9,8 +9,10 @@ use std::process::{Command, Stdio};
 use std::{fs, io};
 
 /// The fuzz targets, each the name of a stage.
-pub(crate) const TARGETS: [&str; 10] =
-    ["image", "discover", "reach", "check", "patch", "package", "jit", "profile", "readers", "sweep"];
+pub(crate) const TARGETS: [&str; 11] = [
+    "image", "discover", "reach", "check", "patch", "package", "archive", "jit", "profile", "readers",
+    "sweep",
+];
 /// Bytes at most of an input: all structure that there is fits, and a run is short.
 const LONGEST_INPUT: usize = 8 << 10;
 /// Optimised, and without a sanitizer: what is fuzzed forbids unsafe code, and a sanitizer would halve its speed.

@@ -31,6 +31,7 @@ mod sink;
 mod sniff;
 mod tar;
 
+pub use codec::decode::decoder;
 pub use image::{Blobs, archive};
 pub use inside::sniff_inside;
 pub use limits::Limits;

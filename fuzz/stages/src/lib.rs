@@ -11,6 +11,7 @@
 //! | [`check`] | an ELF file | the report survives JSON, its findings are in code, nothing differs from itself |
 //! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
 //! | [`package`] | a package | limits held; rewritten exactly where something changed |
+//! | [`archive`] | an index of an archive | entries are in the archive, each once; the newest are among all |
 //! | [`profile`] | a profile | what was seen adds up, also after merging; lists in order, and indexes that lead somewhere |
 //! | [`jit`] | a jitdump | programs of functions that do not overlap, no byte lost, and checked like others |
 //! | [`readers`] | a benchmark's report | finite numbers, and tables no longer than they may be |
@@ -18,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod archive;
 mod check;
 mod discover;
 mod image;
@@ -30,6 +32,7 @@ mod reach;
 mod readers;
 mod sweep;
 
+pub use archive::archive;
 pub use check::check;
 pub use discover::discover;
 pub use image::image;
@@ -46,7 +49,7 @@ pub use sweep::sweep;
 pub type Stage = fn(&[u8]);
 
 /// All stages, by the names of their fuzz targets.
-pub const STAGES: [(&str, Stage); 10] = [
+pub const STAGES: [(&str, Stage); 11] = [
     ("image", image),
     ("jit", jit),
     ("discover", discover),
@@ -54,6 +57,7 @@ pub const STAGES: [(&str, Stage); 10] = [
     ("check", check),
     ("patch", patch),
     ("package", package),
+    ("archive", archive),
     ("profile", profile),
     ("readers", readers),
     ("sweep", sweep),

@@ -253,6 +253,13 @@ fn profiles_are_read_from_what_the_caller_has_opened() {
 }
 
 #[test]
+fn archives_are_read_from_what_the_caller_has_opened() {
+    let archive = repository().join("crates/deburr-archive/src");
+    assert!(rust_files(&archive).len() > 10, "no code is found");
+    assert_none(naming(&archive, &outside_but_for_streams()));
+}
+
+#[test]
 fn tables_are_written_to_what_the_caller_has_opened() {
     let tables = repository().join("crates/deburr-tables/src");
     assert!(rust_files(&tables).len() > 10, "no code is found");
@@ -456,6 +463,7 @@ fn no_file_imports_what_imports_it() {
     // `DEBURR_TIDY_CRATE` shows those of one more crate.
     let more = std::env::var("DEBURR_TIDY_CRATE").ok();
     let crates = [
+        "deburr-archive",
         "deburr-cli",
         "deburr-core",
         "deburr-cpu",

@@ -6,11 +6,12 @@
 use super::bzip2::Bzip2;
 use super::meter::{Counted, Failure, Meter};
 use super::zstd::Zstd;
+use crate::limits::Limits;
 use crate::sniff::Codec;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 use lzma_rust2::{LzmaReader, XzReader};
 use std::cell::Cell;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 use std::rc::Rc;
 
 /// Bytes of history that an xz or zstd stream may demand: `xz -9` takes 64 MiB, `zstd --ultra -22` takes 128.
@@ -99,10 +100,83 @@ impl Read for Refused {
     }
 }
 
+/// A decoder for whoever has one compressed stream and no package: of the limits, it keeps the unpacked bytes and the ratio. An error
+/// says the codec, the reason, and how far it came.
+pub fn decoder<'a>(codec: Codec, compressed: impl BufRead + 'a, limits: &Limits) -> impl Read + 'a {
+    let meter = Meter::new(limits, &[]);
+    let compressed = Counted::new(Box::new(compressed), None, &meter);
+    Alone { metered: Metered::new(codec, compressed, &meter), meter, reason: None }
+}
+
+/// A decoder whose failure is its own error.
+struct Alone<'a> {
+    metered: Metered<'a>,
+    meter: Rc<Meter>,
+    reason: Option<String>,
+}
+
+impl Read for Alone<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.metered.read(into).map_err(|error| {
+            if error.kind() == ErrorKind::Interrupted {
+                return error;
+            }
+            let reason = self.reason.get_or_insert_with(|| self.meter.reason(&error));
+            io::Error::other(reason.clone())
+        })
+    }
+}
+
 /// Bytes as they are, or what a decoder makes of them.
 pub(crate) fn decoded<'a>(codec: Option<Codec>, bytes: &'a [u8], meter: &Rc<Meter>) -> Box<dyn Read + 'a> {
     match codec {
         None => Box::new(bytes),
         Some(codec) => Box::new(Metered::new(codec, Counted::new(Box::new(bytes), None, meter), meter)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    fn unpacked(compressed: &[u8], limits: &Limits) -> Result<Vec<u8>, String> {
+        let mut unpacked = Vec::new();
+        let mut decoder = decoder(Codec::Gzip, compressed, limits);
+        let read = decoder.read_to_end(&mut unpacked);
+        let again = decoder.read(&mut [0; 16]);
+        match read {
+            Ok(_) => Ok(unpacked),
+            Err(error) => {
+                // It stays at its first failure, and says the same of it.
+                assert_eq!(again.expect_err("no failure").to_string(), error.to_string());
+                Err(error.to_string())
+            }
+        }
+    }
+
+    #[test]
+    fn a_lone_stream_is_unpacked_or_says_why_not() {
+        let text = b"not much, but more than one block of anything".repeat(3000);
+        let compressed = gzip(&text);
+        assert_eq!(unpacked(&compressed, &Limits::default()), Ok(text.clone()));
+        for end in [1, 10, compressed.len() / 2, compressed.len() - 1] {
+            let why = unpacked(&compressed[..end], &Limits::default()).expect_err("cut off");
+            assert!(why.starts_with("gzip: cut off ("), "{why}");
+        }
+        let mut changed = compressed.clone();
+        let at = changed.len() - 6;
+        changed[at] ^= 1;
+        assert!(unpacked(&changed, &Limits::default()).is_err());
+        let few = Limits { unpacked_bytes: 1000, ..Limits::default() };
+        assert!(unpacked(&compressed, &few).expect_err("too much").contains("more than 1000"));
     }
 }
