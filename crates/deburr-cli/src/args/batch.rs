@@ -28,7 +28,7 @@ pub(crate) enum Progress {
 }
 
 /// The limits of packages.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Packages")]
 pub(crate) struct Packages {
     /// Packages within packages that are looked into; 0 looks into none at all

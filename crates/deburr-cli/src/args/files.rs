@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 39] = [
+pub(crate) const FILES: [(&str, &str, Role); 44] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -30,6 +30,11 @@ pub(crate) const FILES: [(&str, &str, Role); 39] = [
     ("check", "tried", Role::Reads),
     ("check", "debug_dir", Role::Reads),
     ("check", "root", Role::Reads),
+    ("scan", "archive", Role::Reads),
+    ("scan", "tables", Role::Fills),
+    ("scan", "cache", Role::Fills),
+    ("scan", "packages_from", Role::Reads),
+    ("scan", "config", Role::Reads),
     ("query", "folder", Role::Reads),
     ("show", "file", Role::Reads),
     ("show", "config", Role::Reads),

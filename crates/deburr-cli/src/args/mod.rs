@@ -19,6 +19,7 @@ pub(crate) mod format;
 pub(crate) mod pack;
 pub(crate) mod query;
 pub(crate) mod record;
+pub(crate) mod scan;
 pub(crate) mod show;
 
 use check::Check;
@@ -67,6 +68,8 @@ pub(crate) enum Verb {
     Record(Box<record::Record>),
     /// Build a program at several instruction-set levels
     Pack(pack::Pack),
+    /// Check a whole archive into tables for SQL, and only what has changed the next time
+    Scan(Box<scan::Scan>),
     /// Answer a question from the tables of check --format parquet=DIR, by DuckDB
     Query(query::RunQuery),
     /// Show what this machine offers, and the names that --target and --baseline accept

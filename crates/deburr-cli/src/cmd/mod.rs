@@ -16,6 +16,7 @@ mod progress;
 mod query;
 mod record;
 pub(crate) mod rulings;
+pub(crate) mod scan;
 mod shell;
 mod show;
 mod terminal;
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Record(options) => record::run(&options, complaints)?,
         Verb::Pack(options) => pack::run(&options, &mut out)?,
         Verb::Show(options) => show::run(&options, arguments.color, &mut out)?,
+        Verb::Scan(options) => scan::run(&options, &mut out, complaints)?,
         Verb::Query(options) => query::run(&options, &mut out, complaints)?,
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
         Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,

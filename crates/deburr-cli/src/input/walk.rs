@@ -133,6 +133,19 @@ struct Found<'o> {
 }
 
 impl InputFile {
+    /// A file at a place that is known, under a name of its own, as if a folder above it had been named.
+    pub(crate) fn below(path: &Path, place: &Path, size: u64, content: Content) -> InputFile {
+        InputFile {
+            path: path.to_owned(),
+            place: place.to_owned(),
+            size,
+            content,
+            is_stdin: false,
+            identity: (u64::MAX, u64::MAX),
+            origin: Origin::Tree,
+        }
+    }
+
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) fn is_named(&self) -> bool {
         self.origin == Origin::Named

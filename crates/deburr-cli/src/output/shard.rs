@@ -108,3 +108,10 @@ fn remove(folder: &Path, table: Table, shard: &str) -> Result<(), String> {
         _ => Ok(()),
     }
 }
+
+/// Removes a shard, the artefacts first: what is left of it counts nowhere.
+pub(crate) fn remove_shard(folder: &Path, shard: &str) -> Result<(), String> {
+    let _lock = locked(folder)?;
+    let last_first = Table::ALL.into_iter().rev();
+    last_first.into_iter().try_for_each(|table| remove(folder, table, shard))
+}

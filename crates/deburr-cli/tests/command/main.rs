@@ -19,6 +19,7 @@ mod outputs;
 mod pack;
 mod packages;
 mod record;
+mod scan;
 mod show;
 mod tables;
 
@@ -109,6 +110,7 @@ fn help_texts_are_as_recorded() {
         "pack oci",
         "pack selector",
         "query",
+        "scan",
         "cpu",
         "rules",
         "explain",

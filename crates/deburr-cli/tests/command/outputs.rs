@@ -60,6 +60,8 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
             vec![case("--no-gate --aa true --pairs 2 --region 50 --record {}", "\"commands\"")]
         }
         ("compare", "output") => vec![case("--no-gate --aa true --pairs 2 --region 50 --output {}", "")],
+        ("scan", "tables") => vec![case("--tables {} lib.so", "")],
+        ("scan", "cache") => vec![case("--tables tables --cache {} lib.so", "")],
         ("try", "record") => {
             vec![case("--cpu x86-64-v2 --record {} -- /bin/true lib.so", "\"schema_version\"")]
         }

@@ -1,0 +1,426 @@
+//! `deburr scan`: the rows of a check, each item once, whatever ends or changes meanwhile.
+
+use super::packages::{gzip, objects, tar};
+use super::{Scratch, stderr, stdout};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// An archive: packages of the fixtures' objects, a container of them, files of their own, and what is no binary.
+fn archive(scratch: &Scratch, packages: usize) -> PathBuf {
+    let objects = objects();
+    for number in 0..packages {
+        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
+        scratch.file(&format!("archive/pool/{}/p{number}.tgz", number % 3), &gzip(&tar(&some)));
+    }
+    for (name, bytes) in objects.iter().take(5) {
+        scratch.file(&format!("archive/{name}"), bytes);
+    }
+    scratch.file("archive/README", b"words");
+    scratch.join("archive")
+}
+
+fn scanning(archive: &Path, tables: &Path) -> Command {
+    let mut command = Command::new(super::program());
+    command.arg("scan").arg("--tables").arg(tables).arg(archive).stdin(Stdio::null());
+    command
+}
+
+/// What a scan says of itself.
+fn scan(archive: &Path, tables: &Path, options: &[&str]) -> (Value, Output) {
+    let output = scanning(archive, tables).arg("--json").args(options).output().unwrap();
+    let summary = serde_json::from_slice(&output.stdout);
+    (summary.unwrap_or_else(|_| panic!("{}", stderr(&output))), output)
+}
+
+/// The rows of a table, without the moment of the run, sorted.
+fn rows(tables: &Path, table: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    for entry in fs::read_dir(tables.join(table)).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(path.extension().and_then(|it| it.to_str()), Some("parquet"), "{}", path.display());
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        for row in reader.get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let cells = row.get_column_iter().filter(|(name, _)| *name != "run");
+            rows.push(cells.map(|(name, cell)| format!("{name}={cell}\n")).collect());
+        }
+    }
+    rows.sort();
+    rows
+}
+
+const TABLES: [&str; 4] = ["artefacts", "files", "functions", "findings"];
+
+fn all_rows(tables: &Path) -> Vec<Vec<String>> {
+    TABLES.iter().map(|table| rows(tables, table)).collect()
+}
+
+/// The files below a folder but the cache.
+fn files(folder: &Path) -> Vec<String> {
+    let found = Command::new("find").arg(folder).args(["-type", "f", "-printf", "%P\n"]).output().unwrap();
+    let mut names: Vec<String> = stdout(&found).lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn rows_are_those_of_a_check() {
+    let scratch = Scratch::new("scan-rows");
+    let archive = archive(&scratch, 7);
+    let listed = files(&archive);
+    let (scanned, checked) = (scratch.join("scanned"), scratch.join("checked"));
+    let (summary, output) = scan(&archive, &scanned, &["-j", "2", "--baseline", "x86-64-v1"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!(
+        (&summary["items"], &summary["checked"], &summary["kept"]),
+        (&12.into(), &12.into(), &0.into())
+    );
+    let mut check = Command::new(super::program());
+    check.args(["check", "--no-debug-files", "--fail-on=never", "--baseline", "x86-64-v1"]);
+    check.arg(format!("--format=parquet={}", checked.display()));
+    let checks =
+        check.args(listed.iter().filter(|path| *path != "README")).current_dir(&archive).output().unwrap();
+    assert_eq!(checks.status.code(), Some(0), "{}", stderr(&checks));
+    for table in TABLES {
+        let own = rows(&scanned, table);
+        assert!(own.len() >= 12, "{table}: {} rows", own.len());
+        assert_eq!(own, rows(&checked, table), "{table}");
+    }
+}
+
+#[test]
+fn what_has_not_changed_is_not_checked_again() {
+    let scratch = Scratch::new("scan-again");
+    let (archive, tables) = (archive(&scratch, 5), scratch.join("tables"));
+    let counts = |summary: &Value| (summary["kept"].as_u64().unwrap(), summary["checked"].as_u64().unwrap());
+    let (first, _) = scan(&archive, &tables, &[]);
+    assert_eq!(counts(&first), (0, 10));
+    let (second, _) = scan(&archive, &tables, &[]);
+    assert_eq!((counts(&second), &second["shard"]), ((10, 0), &first["shard"]));
+    // Other options are other rows.
+    let (third, _) = scan(&archive, &tables, &["--baseline", "x86-64-v1"]);
+    assert_eq!(counts(&third), (0, 10));
+    // One changes, one goes, one comes.
+    fs::copy(archive.join("pool/0/p0.tgz"), archive.join("pool/1/p1.tgz")).unwrap();
+    fs::rename(archive.join("pool/2/p2.tgz"), archive.join("pool/2/p9.tgz")).unwrap();
+    let (fourth, _) = scan(&archive, &tables, &[]);
+    assert_eq!(counts(&fourth), (8, 2));
+    // Another machine with the same cache, where all files are elsewhere and of another time.
+    let (other, cache) = (scratch.join("other"), tables.join("cache").display().to_string());
+    assert!(Command::new("cp").arg("-r").args([&archive, &other]).status().unwrap().success());
+    let (there, _) = scan(&other, &scratch.join("there"), &["--cache", &cache]);
+    assert_eq!((counts(&there), &there["shard"]), ((10, 0), &fourth["shard"]));
+}
+
+#[test]
+fn parts_together_are_the_whole() {
+    let scratch = Scratch::new("scan-parts");
+    let (archive, whole, parts) = (archive(&scratch, 11), scratch.join("whole"), scratch.join("parts"));
+    scan(&archive, &whole, &[]);
+    for number in [2, 1, 3] {
+        let (summary, _) =
+            scan(&archive, &parts, &["--shard", &format!("{number}/3"), "--run", "1700000000"]);
+        assert_eq!(summary["run"], 1_700_000_000.0);
+    }
+    assert_eq!(all_rows(&parts), all_rows(&whole));
+    // The same part again, and with other rows: it stands for what it was.
+    scan(&archive, &parts, &["--shard", "2/3", "--run", "1700000000"]);
+    assert_eq!(all_rows(&parts), all_rows(&whole));
+    fs::remove_dir_all(archive.join("pool")).unwrap();
+    for number in 1..=3 {
+        scan(&archive, &parts, &["--shard", &format!("{number}/3"), "--run", "1700000000"]);
+    }
+    assert_eq!(rows(&parts, "artefacts").len(), 5);
+    let without = scanning(&archive, &parts).args(["--shard", "1/3"]).output().unwrap();
+    assert_eq!(without.status.code(), Some(2));
+    assert!(stderr(&without).contains("--run <SECONDS>"), "{}", stderr(&without));
+}
+
+#[test]
+fn a_killed_scan_goes_on_and_has_left_no_part() {
+    let scratch = Scratch::new("scan-killed");
+    let (archive, whole, tables) = (archive(&scratch, 40), scratch.join("whole"), scratch.join("tables"));
+    let (clean, _) = scan(&archive, &whole, &["-j", "1"]);
+    let seconds = clean["elapsed_seconds"].as_f64().unwrap();
+    // Moments from the start to a little after the end of a whole scan, in an order without a system.
+    for moment in (0..20).map(|number| f64::from(number * 7 % 20) / 18.0) {
+        let mut child = scanning(&archive, &tables).args(["-j", "1"]).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs_f64(seconds * moment));
+        let _ = child.kill();
+        child.wait().unwrap();
+        if moment < 0.5 {
+            let _ = fs::remove_dir_all(tables.join("cache/rows/0a"));
+        }
+        for table in TABLES {
+            let named = fs::read_dir(tables.join(table)).into_iter().flatten();
+            let named = named
+                .filter(|entry| !entry.as_ref().unwrap().file_name().as_encoded_bytes().starts_with(b"."));
+            assert!(named.count() <= 1, "{table}: no more than the one shard");
+        }
+    }
+    let (last, _) = scan(&archive, &tables, &[]);
+    assert_eq!(last["shard"], clean["shard"]);
+    assert_eq!(all_rows(&tables), all_rows(&whole));
+    let left: Vec<String> = files(&tables).into_iter().filter(|name| name.contains(".deburr-")).collect();
+    assert_eq!(left, [""; 0], "what the killed ones had begun");
+}
+
+#[test]
+fn a_broken_package_stops_nothing() {
+    let scratch = Scratch::new("scan-broken");
+    let (archive, tables) = (archive(&scratch, 6), scratch.join("tables"));
+    let package = archive.join("pool/0/p3.tgz");
+    let whole = fs::read(&package).unwrap();
+    fs::write(&package, &whole[..whole.len() / 2]).unwrap();
+    for _ in 0..2 {
+        let (summary, output) = scan(&archive, &tables, &[]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("deburr: pool/0/p3.tgz!"), "{}", stderr(&output));
+        assert!(summary["failures"][0]["reason"].as_str().unwrap().contains("gzip: cut off"));
+        assert!(rows(&tables, "files").iter().any(|row| row.contains("gzip: cut off")));
+        assert_eq!(rows(&tables, "artefacts").len(), 11, "all the others");
+    }
+    fs::write(&package, &whole).unwrap();
+    let (mended, output) = scan(&archive, &tables, &[]);
+    assert_eq!((output.status.code(), &mended["checked"]), (Some(0), &1.into()));
+    let (clean, _) = scan(&archive, &scratch.join("clean"), &[]);
+    assert_eq!(mended["shard"], clean["shard"]);
+}
+
+#[test]
+fn a_package_that_grows_while_it_is_read_leaves_no_rows_of_a_mixture() {
+    let scratch = Scratch::new("scan-growing");
+    let (archive, tables) = (archive(&scratch, 4), scratch.join("tables"));
+    let (clean, _) = scan(&archive, &scratch.join("clean"), &[]);
+    let package = archive.join("pool/1/p1.tgz");
+    let whole = fs::read(&package).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let mut file = OpenOptions::new().append(true).open(&package).unwrap();
+                file.write_all(&whole[..512]).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        });
+        for _ in 0..5 {
+            let output = scanning(&archive, &tables).output().unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    fs::write(&package, &whole).unwrap();
+    let (after, _) = scan(&archive, &tables, &[]);
+    assert_eq!(after["shard"], clean["shard"]);
+    assert_eq!(after["failures"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_change_under_the_same_times_is_seen_where_the_clock_cannot_vouch() {
+    let scratch = Scratch::new("scan-clock");
+    let (archive, tables) = (archive(&scratch, 2), scratch.join("tables"));
+    let (one, other) = (archive.join("pool/0/p0.tgz"), fs::read(archive.join("pool/1/p1.tgz")).unwrap());
+    let touch = |when: &str| Command::new("touch").args(["-d", when]).arg(&one).status().unwrap();
+    // A clock that was ahead, and one that was far behind.
+    for when in ["2100-01-01", "1971-01-01"] {
+        assert!(touch(when).success());
+        scan(&archive, &tables, &[]);
+        // As long as before, with the same time of modification: only the inode's own time and the content differ.
+        let mut bytes = other.clone();
+        bytes.resize(fs::metadata(&one).unwrap().len() as usize, 0);
+        fs::write(&one, &bytes).unwrap();
+        assert!(touch(when).success());
+        let (seen, _) = scan(&archive, &tables, &[]);
+        let (fresh, _) = scan(&archive, &scratch.join(when), &[]);
+        assert_eq!(seen["shard"], fresh["shard"], "{when}");
+    }
+}
+
+#[test]
+fn two_scans_into_one_directory_are_one() {
+    let scratch = Scratch::new("scan-two");
+    let (archive, tables) = (archive(&scratch, 12), scratch.join("tables"));
+    let (clean, _) = scan(&archive, &scratch.join("clean"), &[]);
+    let start = || scanning(&archive, &tables).arg("--json").stdout(Stdio::piped()).spawn().unwrap();
+    let outputs = [start(), start(), start()].map(|child| child.wait_with_output().unwrap());
+    for output in &outputs {
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(summary["shard"], clean["shard"]);
+    }
+    assert_eq!(all_rows(&tables), all_rows(&scratch.join("clean")));
+}
+
+#[test]
+fn a_full_disk_leaves_no_shard_and_the_next_scan_goes_on() {
+    let scratch = Scratch::new("scan-full");
+    let archive = archive(&scratch, 30);
+    let (tables, cache) = (scratch.join("tables"), scratch.join("cache"));
+    for folder in [&tables, &cache] {
+        fs::create_dir(folder).unwrap();
+    }
+    let (clean, _) = scan(&archive, &scratch.join("clean"), &[]);
+    for full in [&tables, &cache] {
+        // A file system of its own, as small as it gets, that only this run sees; then there is room.
+        let script = format!(
+            "mount -t tmpfs -o size=48k none '{full}' && '{deburr}' scan --tables '{tables}' --cache '{cache}' '{archive}'; \
+             status=$?; find '{tables}' -type f; \
+             mount -o remount,size=64m '{full}' && '{deburr}' scan --json --tables '{tables}' --cache '{cache}' '{archive}' >&2; \
+             exit $status",
+            full = full.display(),
+            deburr = super::program(),
+            tables = tables.display(),
+            cache = cache.display(),
+            archive = archive.display(),
+        );
+        let mut alone = Command::new("unshare");
+        alone.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        let output = alone.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(": no space left on device"), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "", "neither under its name nor under another");
+        let shard = clean["shard"].as_str().unwrap();
+        assert!(stderr(&output).contains(&format!("\"shard\":\"{shard}\"")), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_archive_that_is_not_there_is_an_error() {
+    let scratch = Scratch::new("scan-missing");
+    let output = scanning(&scratch.join("missing"), &scratch.join("tables")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("missing: no such file or directory"), "{}", stderr(&output));
+    assert_eq!(files(scratch.path()), [""; 0], "no table of nothing");
+}
+
+/// A Debian archive of packages, with the index as its tools write it.
+fn debian(scratch: &Scratch, packages: usize) -> PathBuf {
+    let objects = objects();
+    let mut index = String::new();
+    for number in 0..packages {
+        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
+        let (path, bytes) = (format!("pool/p{number}_1%3a2_arm64.deb"), gzip(&tar(&some)));
+        let (size, sha256) = (bytes.len(), sha256(&bytes));
+        scratch.file(&format!("debian/{path}"), &bytes);
+        index += &format!(
+            "Package: p{number}\nVersion: 1:2\nArchitecture: arm64\nFilename: {path}\nSize: {size}\nSHA256: {sha256}\n\n"
+        );
+    }
+    let folder = "debian/dists/stable";
+    scratch.file(&format!("{folder}/main/binary-arm64/Packages"), index.as_bytes());
+    let (size, sha256) = (index.len(), sha256(index.as_bytes()));
+    let release = format!(
+        "Suite: stable\nComponents: main\nArchitectures: arm64\nSHA256:\n {sha256} {size} main/binary-arm64/Packages\n"
+    );
+    scratch.file(&format!("{folder}/Release"), release.as_bytes());
+    scratch.join("debian")
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Serves a folder to those who ask until the process ends; what has `cut` in its path is cut off. Returns the URL.
+fn serve(folder: PathBuf, cut: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (folder, mut stream) = (folder.clone(), stream.unwrap());
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                let length = std::io::Read::read(&mut stream, &mut request).unwrap_or(0);
+                let request = String::from_utf8_lossy(&request[..length]).into_owned();
+                let path = request.split(' ').nth(1).unwrap_or("/").replace("%25", "%");
+                let answer = match fs::read(folder.join(path.trim_start_matches('/'))) {
+                    Ok(bytes) => {
+                        let mut answer = format!(
+                            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                            bytes.len()
+                        )
+                        .into_bytes();
+                        answer.extend(if path.contains(cut) { &bytes[..bytes.len() / 2] } else { &bytes });
+                        answer
+                    }
+                    Err(_) => {
+                        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec()
+                    }
+                };
+                let _ = stream.write_all(&answer);
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn an_archive_with_an_index_is_the_same_here_and_there() {
+    let scratch = Scratch::new("scan-indexed");
+    let archive = debian(&scratch, 9);
+    scratch.file("debian/pool/not-in-the-index.deb", &gzip(&tar(&objects())));
+    let selected = ["--suite", "stable", "--architecture", "aarch64"];
+    let (here, output) = scan(&archive, &scratch.join("here"), &selected);
+    assert_eq!((output.status.code(), &here["checked"]), (Some(0), &9.into()), "{}", stderr(&output));
+    let url = serve(archive.clone(), "\0");
+    let (there, output) = scan(Path::new(&url), &scratch.join("there"), &selected);
+    assert_eq!((output.status.code(), &there["shard"]), (Some(0), &here["shard"]), "{}", stderr(&output));
+    let (again, _) = scan(Path::new(&url), &scratch.join("there"), &selected);
+    assert_eq!((&again["kept"], &again["bytes_checked"]), (&9.into(), &0.into()), "nothing is fetched");
+    assert_eq!(
+        fs::read_dir(scratch.join("there/cache/downloads")).unwrap().count(),
+        0,
+        "what was fetched has gone"
+    );
+    let (one, _) = scan(&archive, &scratch.join("one"), &["--suite", "stable", "--package", "p3"]);
+    assert_eq!(one["items"], 1);
+    let (all, _) = scan(&archive, &scratch.join("all"), &["--no-index"]);
+    assert_eq!(all["items"], 10);
+}
+
+#[test]
+fn an_index_that_is_not_whole_is_an_error_and_a_package_that_is_not_a_failure() {
+    let scratch = Scratch::new("scan-index-cut");
+    let archive = debian(&scratch, 5);
+    let selected = ["--suite", "stable"];
+    fs::write(archive.join("pool/p2_1%3a2_arm64.deb"), gzip(&tar(&objects()))).unwrap();
+    fs::remove_file(archive.join("pool/p3_1%3a2_arm64.deb")).unwrap();
+    let (summary, output) = scan(&archive, &scratch.join("tables"), &selected);
+    assert_eq!(output.status.code(), Some(1));
+    let reasons: Vec<&str> =
+        summary["failures"].as_array().unwrap().iter().map(|it| it["reason"].as_str().unwrap()).collect();
+    assert_eq!(
+        reasons,
+        ["its bytes are not those of the index: the SHA-256 is another", "no such file or directory"]
+    );
+    assert_eq!(rows(&scratch.join("tables"), "artefacts").len(), 3);
+    // A server that goes away within a package.
+    let url = serve(archive.clone(), "p4_");
+    let (summary, output) = scan(Path::new(&url), &scratch.join("there"), &selected);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(summary["failures"].as_array().unwrap().len(), 3, "{summary}");
+    assert!(summary["failures"][2]["reason"].as_str().unwrap().contains("curl: ("), "{summary}");
+    let index = archive.join("dists/stable/main/binary-arm64/Packages");
+    let whole = fs::read(&index).unwrap();
+    for length in [0, whole.len() / 2, whole.len() - 1] {
+        fs::write(&index, &whole[..length]).unwrap();
+        let output = scanning(&archive, &scratch.join("none")).args(selected).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{length}: {}", stderr(&output));
+        assert!(stderr(&output).contains("Packages"), "{}", stderr(&output));
+    }
+    for table in TABLES {
+        assert!(!scratch.join("none").join(table).exists(), "no table of a part");
+    }
+    let output = scanning(&archive, &scratch.join("none")).args(["--suite", "unheard-of"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let output =
+        scanning(&scratch.join("debian/pool"), &scratch.join("none")).args(selected).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no index of packages"), "{}", stderr(&output));
+}
