@@ -26,11 +26,11 @@ def check(chosen, work, deburr, again):
         for start in range(0, len(paths), PART):
             part(deburr, work, tables, paths[start:start + PART])
             print(f"census: {group.name}: {min(start + PART, len(paths))} of {len(paths)}, {datetime.datetime.now():%H:%M:%S}", file=sys.stderr, flush=True)
-    listed = {group.name: groups.read(group.list_path) for group in groups.GROUPS}
-    lacking = [f"{name}: {package.name}" for name, packages in listed.items() for package in packages if package.sha256 not in checked(tables)]
+    known = checked(tables)
+    lacking = [f"{group.name} {package.name}" for group in groups.GROUPS for package in groups.read(group.list_path) if package.sha256 not in known]
     if lacking:
-        print(f"census: {len(lacking)} listed packages are not checked: {', '.join(lacking[:20])}", file=sys.stderr)
-    results.renew("census", results.census(tables, version(deburr)))
+        raise Fault(f"{len(lacking)} listed packages are not checked, and nothing is counted: {', '.join(lacking[:10])}…")
+    results.renew("census", results.census(tables))
 
 
 def checked(tables):

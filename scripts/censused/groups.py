@@ -56,7 +56,12 @@ def read(path):
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         if rows.fieldnames != COLUMNS:
             raise Fault(f"{path}: line 1: expected {COLUMNS}, found {rows.fieldnames}")
-        return [Package(**row) for row in rows]
+        packages = []
+        for row in rows:
+            if None in row or None in row.values():
+                raise Fault(f"{path}: line {rows.line_num}: expected {len(COLUMNS)} columns")
+            packages.append(Package(**row))
+        return packages
 
 
 def write(path, packages):

@@ -94,7 +94,7 @@ def charts(figures):
         "atomics.svg": chart.stacked("AArch64 packages by how their atomics were compiled", CLASSES, classes),
         "found.svg": chart.grouped("AArch64 packages with findings of a rule", names, found),
         "levels.svg": chart.grouped("Packages with code above the first level", ["needed without a check", "after a check of the CPU"], above),
-        "gains.svg": chart.grouped("Code that changes from x86-64 to x86-64-v3", ["256-bit vectors or bit manipulation", "of that, 256-bit vectors"], gains),
+        "gains.svg": chart.grouped("Share of code in functions that use more at x86-64-v3", ["256-bit vectors or bit manipulation", "of that, 256-bit vectors"], gains),
     }
 
 
@@ -105,14 +105,41 @@ def packages_above(census, group):
 
 def page(figures):
     census = Census(figures["census"])
-    checked = sum(row["checked"] for row in census.packages.values())
+    checked, [run] = sum(row["checked"] for row in census.packages.values()), census.figures["runs"]
+    days = run["first"] if run["first"] == run["last"] else f"{run['first']} to {run['last']}"
     lines = [f"# What {checked:,} packages hold", "",
-             f"`scripts/census` wrote this page and its charts from [results.json](census/results.json): {census.figures['tool']} on {checked:,} packages, tables by "
+             f"`scripts/census` wrote this page and its charts from [results.json](census/results.json): deburr {run['tool_version']} on {checked:,} packages ({days}), tables by "
              "`deburr check --baseline claim --format parquet=DIR`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
              "A share is one of the packages that hold code of the architecture. It says what code is there, and nothing about its speed.", ""]
+    lines += [*summary(census, figures["levels"]["gains"]), ""]
     for part in (sample, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
         lines += [*part(census), ""]
     return lines[:-1]
+
+
+def summary(census, gains):
+    """What a reader should know who reads no further."""
+    def shares(count, chosen):
+        each = [f"{percent(count(group), census.whole(group))} of {group.title.replace(', ', ' for ')}" for group in chosen]
+        return ", ".join(each[:-1]) + " and " + each[-1]
+
+    def of(rule, is_strict):
+        return lambda group: census.found(group, rule, is_strict)[0]
+
+    go = sum(row["packages"] for row in census.rows("compilers", ARM[0]) if row["compiler"].startswith("Go "))
+    calls = sum(census.found(group, "outlined-atomic", False)[1] for group in ARM)
+    [bundled] = census.figures["bundled"]
+    shares_of_code = sorted(row["percent_of_code"] for row in gains)
+    return [f"- Calls of outlined atomics are what is found most: in {shares(of('outlined-atomic', False), ARM)}, {calls:,} calls.",
+            f"- Loops of load-exclusive and store-exclusive with no LSE path are in {shares(of('llsc-loop', True), ARM)}. Of {bundled['packages']} wheels, "
+            f"{bundled['bundled']} have them only in libraries that were put into the wheel.",
+            f"- `yield` in spin loops, which most cores ignore: {shares(of('yield-in-spin-loop', True), ARM)}.",
+            f"- Frames of Go before 1.24 are in {of('split-frame-reload', False)(ARM[0])} packages of Debian, of {go} with Go code, and in "
+            f"{of('split-frame-reload', False)(ARM[1])} wheels.",
+            f"- Code after a check of the CPU: {shares(lambda group: sum(row['packages'] for row in census.rows('guarded', group)), GROUPS)}. On AArch64 that is LSE in helpers, for the most.",
+            f"- Code above what the package promises, with no check, was found in {shares(of('claim-exceeded', True), GROUPS)}. About half of what was read of it is true.",
+            f"- Of {len(gains)} projects that were built for x86-64-v3 as well, half have at least {shares_of_code[len(shares_of_code) // 2]:.0f} % of their code in functions that then use "
+            "256-bit vectors or bit manipulation, and no check that chooses such code today."]
 
 
 def sample(census):
@@ -126,8 +153,8 @@ def sample(census):
               "- Debian: the same packages for both architectures. *depended on*: the 170 packages with code on which most packages of other sources "
               "depend, one of each source. *named*: servers, databases, languages, codecs, compression, cryptography, concurrency, numerics and tools, by hand. "
               "Packages over 60 MB are left out: Chromium, Firefox, Thunderbird, GHC, Racket, Go's own toolchain.",
-              "- PyPI: the most downloaded projects with native code, from those among the first 5,000 by downloads, for CPython 3.11; the same for both "
-              "architectures. PyTorch, TensorFlow, Triton, JAX, XGBoost, Ray and bitsandbytes are left out for their size.", "",
+              "- PyPI: projects with native code among the 5,000 most downloaded, picked by hand from the top, that have wheels of CPython 3.11 or its stable "
+              "ABI for both architectures. PyTorch, TensorFlow, Triton, XGBoost, Ray and bitsandbytes are left out for their size.", "",
               "Packages without code are kept in the lists: they hold scripts, data, or programs of another architecture alone."]
     missing = [f"{row['files']} files of {group.title} ({row['error']})" for group in GROUPS for row in census.rows("not-checked", group)]
     return lines + (["", "Not checked: " + "; ".join(missing) + "."] if missing else [])
@@ -207,7 +234,7 @@ def gains(figures):
     lines = ["## Who would gain", "", f"{len(rows)} projects in C and C++, from Debian's sources, built twice by `{figures['compiler']}` with `{figures['flags']}`, LEVEL being "
              "`x86-64` and `x86-64-v3`, compared by `deburr diff`. Counted are functions whose vectors are of 256 bits in the second build and narrower or absent in "
              "the first, and functions with bit manipulation (BMI1, BMI2, LZCNT, MOVBE) that had none. What changes is the code; whether a program runs faster is a "
-             "question for `deburr compare`.", "", "![Code that changes from x86-64 to x86-64-v3](census/gains.svg)", "",
+             "question for `deburr compare`.", "", "![Share of code in functions that use more at x86-64-v3](census/gains.svg)", "",
              f"*chosen*: functions of the first build that it enters only after a check of the CPU. {chosen} projects have such functions. They are no gain, and what they stand in for "
              "is counted if it changes: the share is an upper limit there.", ""]
     cells = [[row["package"], row["version"], number(row["functions"]), row["wide_functions"], row["arithmetic_functions"], row["bit_functions"], f"{row['percent_of_functions']:.1f} %",
@@ -223,11 +250,12 @@ def readings():
 def read_by_eye():
     read, rules = readings(), {}
     for row in read:
-        rules.setdefault(row["rule"], {"yes": 0, "no": 0, "open": 0})[row["right"]] += 1
+        rules.setdefault(row["rule"], {"yes": 0, "no": 0, "open": 0, "missed": 0})[row["right"]] += 1
     titles = {group.name: group.title for group in GROUPS}
-    lines = ["## Findings read by eye", "", f"{len(read)} findings were read in `objdump -d`. They are no random sample: of each rule some were taken, and of `claim-exceeded` one of each of "
-             "many packages, because there an error weighs most. *Right*: the code is there, and does what the finding says.", ""]
-    lines += [*table(["rule", "read:", "right:", "wrong:", "open:"], [[f"`{rule}`", sum(counts.values()), *counts.values()] for rule, counts in sorted(rules.items())]), ""]
+    lines = ["## Findings read by eye", "", f"{len(read)} places were read in `objdump -d`. They are no random sample: of each rule some were taken, and of `claim-exceeded` one of each of "
+             "many packages, because there an error weighs most. *Right*: the code is there, and does what the finding says. Where the place is *all*, places "
+             "in a file were counted a second time, by `objdump`; *missed* is what a rule did not find.", ""]
+    lines += [*table(["rule", "read:", "right:", "wrong:", "open:", "missed:"], [[f"`{rule}`", sum(counts.values()), *counts.values()] for rule, counts in sorted(rules.items())]), ""]
     rows = [[titles[row["group"]], row["package"], f"`{row['file']}` {row['svma']}", f"`{row['rule']}`", row["right"], row["why"]] for row in read]
     return lines + table(["list", "package", "place", "rule", "right", "what is there"], rows)
 

@@ -20,7 +20,10 @@ def rows(tables, sql):
     connection = duckdb.connect()
     for name, value in {"SET file_search_path": tables, "SET VARIABLE lists": LISTS}.items():
         connection.execute(f"{name} = '" + value.replace("'", "''") + "'")
-    cursor = connection.execute(sql)
+    try:
+        cursor = connection.execute(sql)
+    except duckdb.Error as error:
+        raise Fault(f"{tables}: {error}") from None
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row)) for row in cursor.fetchall()]
 
@@ -41,8 +44,8 @@ def answers(tables, step):
     return {name: rows(tables, sql) for name, sql in queries(step).items()}
 
 
-def census(tables, tool):
-    return {"tool": tool, **answers(tables, "census")}
+def census(tables):
+    return answers(tables, "census")
 
 
 def load():
