@@ -22,7 +22,7 @@ WITH file AS (
         new.bits AND NOT coalesce(old.bits, false) AS bits
     FROM file AS high
     JOIN file AS low ON low.package = high.package AND low.member = high.member AND low.arch = high.arch AND low.level < high.level
-    JOIN function AS new ON new.run = high.run AND new.file = high.file AND new.reach NOT IN ('guarded', 'covered')
+    JOIN function AS new ON new.run = high.run AND new.file = high.file AND new.reach <> 'guarded'
     LEFT JOIN function AS old ON old.run = low.run AND old.file = low.file AND old.function = new.function
 )
 SELECT package, low_version, high_version, low_level, high_level, count(DISTINCT function) FILTER (wide) AS wide_functions,
