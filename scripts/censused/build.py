@@ -28,7 +28,7 @@ def configure(project, source, folder, level):
     described = os.path.join(folder, project.folder)
     if not os.path.exists(os.path.join(described, "configure")):
         yield ["autoreconf", "-fi", described]
-    yield ["sh", "-c", 'cd "$1" && shift && ./configure "$@"', "sh", described, f"CFLAGS={flags(level)}", f"CXXFLAGS={flags(level)}", *project.options]
+    yield ["sh", "-c", 'cd "$1" && shift && ./configure "$@"', "sh", described, *project.options]
     yield ["make", "-C", described, JOBS]
 
 

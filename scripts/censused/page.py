@@ -139,7 +139,7 @@ def summary(census, gains):
             f"- Code after a check of the CPU: {shares(lambda group: sum(row['packages'] for row in census.rows('guarded', group)), GROUPS)}. On AArch64 that is LSE in helpers, for the most.",
             f"- Code above what the package promises, with no check, was found in {shares(of('claim-exceeded', True), GROUPS)}. About half of what was read of it is true.",
             f"- Of {len(gains)} projects that were built for x86-64-v3 as well, half have at least {shares_of_code[len(shares_of_code) // 2]:.0f} % of their code in functions that then use "
-            "256-bit vectors or bit manipulation, and no check that chooses such code today."]
+            "256-bit vectors or bit manipulation."]
 
 
 def sample(census):
@@ -235,8 +235,8 @@ def gains(figures):
              "`x86-64` and `x86-64-v3`, compared by `deburr diff`. Counted are functions whose vectors are of 256 bits in the second build and narrower or absent in "
              "the first, and functions with bit manipulation (BMI1, BMI2, LZCNT, MOVBE) that had none. What changes is the code; whether a program runs faster is a "
              "question for `deburr compare`.", "", "![Share of code in functions that use more at x86-64-v3](census/gains.svg)", "",
-             f"*chosen*: functions of the first build that it enters only after a check of the CPU. {chosen} projects have such functions. They are no gain, and what they stand in for "
-             "is counted if it changes: the share is an upper limit there.", ""]
+             f"*chosen*: functions of the first build that it provably enters only after a check of the CPU, in {chosen} projects. They are no gain. What they stand in for is counted "
+             "if it changes, so that the share is an upper limit there. A function counts as a whole, with one such instruction as with a hundred.", ""]
     cells = [[row["package"], row["version"], number(row["functions"]), row["wide_functions"], row["arithmetic_functions"], row["bit_functions"], f"{row['percent_of_functions']:.1f} %",
               f"{row['percent_of_code']:.1f} %", f"{row['percent_wide']:.1f} %", row["chosen_at_run_time"]] for row in rows]
     return lines + table(["project", "version", "functions:", "256 bits:", "of these, arithmetic:", "bit manipulation:", "of functions:", "of code:", "of code, 256 bits:", "chosen:"], cells)

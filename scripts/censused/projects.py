@@ -48,12 +48,10 @@ PROJECTS = [
     library("mimalloc", "mimalloc", options=("-DMI_BUILD_TESTS=OFF", "-DMI_BUILD_STATIC=OFF", "-DMI_BUILD_OBJECT=OFF")),
     library("openjpeg2", "openjp2", options=("-DBUILD_CODEC=OFF", "-DBUILD_TESTING=OFF")),
     library("pugixml", "pugixml"),
-    library("snappy", "snappy", options=("-DSNAPPY_BUILD_TESTS=OFF", "-DSNAPPY_BUILD_BENCHMARKS=OFF")),
     library("tinyxml2", "tinyxml2", options=("-DBUILD_TESTING=OFF",)),
     library("xxhash", "xxhash", folder="cmake_unofficial"),
     library("xz-utils", "lzma", options=("-DBUILD_TESTING=OFF",)),
-    library("yyjson", "yyjson"),
-    library("zlib", "z"),
+    library("zlib", "z", "configure"),
     library("zopfli", "zopfli*"),
     library("libzstd", "zstd", folder="build/cmake", options=("-DZSTD_BUILD_TESTS=OFF", "-DZSTD_BUILD_PROGRAMS=OFF", "-DZSTD_BUILD_STATIC=OFF")),
 ]

@@ -4,6 +4,6 @@ WITH used AS (
     FROM code JOIN read_parquet('functions/*.parquet', union_by_name = true) AS function USING (run, file)
     WHERE reach IS NOT NULL
 )
-SELECT "group", feature, count(DISTINCT package) AS packages, count(DISTINCT package) FILTER (reach IN ('guarded', 'covered')) AS guarded,
+SELECT "group", feature, count(DISTINCT package) AS packages, count(DISTINCT package) FILTER (reach = 'guarded') AS guarded,
     count(DISTINCT package) FILTER (reach IN ('required', 'under-guarded')) AS required
 FROM used GROUP BY ALL ORDER BY "group", packages DESC, feature;

@@ -15,4 +15,4 @@ CREATE VIEW gained AS
     SELECT file.package, file.member, function.function, function.size, changed.*
     FROM changed JOIN file USING (path)
     JOIN read_parquet('functions/*.parquet', union_by_name = true) AS function ON function.run = file.run AND function.file = file.file AND function.svma = changed.svma
-    WHERE file.build = 'v3' AND function.reach NOT IN ('guarded', 'covered') AND (wide OR bits);
+    WHERE file.build = 'v3' AND function.reach <> 'guarded' AND (wide OR bits);

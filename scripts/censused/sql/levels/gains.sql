@@ -5,7 +5,7 @@ WITH whole AS (
     SELECT package, any_value(version) AS version, count(*) AS files, sum(functions)::BIGINT AS functions, sum(decoded_bytes)::BIGINT AS code_bytes, max(level) AS level
     FROM file WHERE build = 'v3' GROUP BY package
 ), chosen AS (
-    SELECT package, count(*) FILTER (reach IN ('guarded', 'covered')) AS chosen
+    SELECT package, count(*) FILTER (reach = 'guarded') AS chosen
     FROM file JOIN read_parquet('functions/*.parquet', union_by_name = true) AS function ON function.run = file.run AND function.file = file.file
     WHERE build = 'v1' GROUP BY package
 ), counted AS (
