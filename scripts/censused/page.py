@@ -150,8 +150,8 @@ def sample(census):
                      f"{row['code_bytes'] / 1e6:,.0f} MB", f"{row['undecoded_bytes']:,}"])
     lines = ["## The packages", "", *table(["list", "packages:", "with code:", "ELF files:", "functions:", "code:", "bytes not decoded:"], rows), ""]
     lines += ["The lists have name, version and SHA-256. They were made before deburr saw a package of them, by what is popular:", "",
-              "- Debian: the same packages for both architectures. *depended on*: the 170 packages with code on which most packages of other sources "
-              "depend, one of each source. *named*: servers, databases, languages, codecs, compression, cryptography, concurrency, numerics and tools, by hand. "
+              "- Debian: the same packages for both architectures. *depended on*: the 170 packages of the architecture, not named below, on which "
+              "most packages of other sources depend, one of each source. *named*: servers, databases, languages, codecs, compression, cryptography, concurrency, numerics and tools, by hand. "
               "Packages over 60 MB are left out: Chromium, Firefox, Thunderbird, GHC, Racket, Go's own toolchain.",
               "- PyPI: projects with native code among the 5,000 most downloaded, picked by hand from the top, that have wheels of CPython 3.11 or its stable "
               "ABI for both architectures. PyTorch, TensorFlow, Triton, XGBoost, Ray and bitsandbytes are left out for their size.", "",
