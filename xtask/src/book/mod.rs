@@ -2,8 +2,8 @@
 //!
 //! In: `docs/SUMMARY.md`, which has the pages and their order with links that also lead somewhere in the repository; the
 //! documents that it names; the rules and their pages. Out: the source of a book for mdBook in `target/book-src`, and the site in
-//! DIR. Nothing of that is committed, so that a page exists once. Links between pages stay links between pages. What is no page
-//! (source code, tables) becomes an address of the repository.
+//! DIR. Nothing of that is committed, so that a page exists once. Links between pages stay links between pages, and pictures go
+//! along. What is neither (source code, tables) becomes an address of the repository.
 
 mod links;
 mod rules;
@@ -70,7 +70,7 @@ fn assemble(repository: &Path, source: &Path) -> Result<usize, String> {
     let lines: Vec<Result<Entry<'_>, &str>> = summary.lines().map(|line| entry(line).ok_or(line)).collect();
     let documents: Vec<&str> =
         lines.iter().flatten().map(|entry| entry.path.as_str()).filter(|path| *path != PAGES).collect();
-    let unlisted = documents_below(repository, "docs")?
+    let unlisted = files_below(repository, "docs", ".md")?
         .into_iter()
         .filter(|path| path != SUMMARY && !documents.contains(&path.as_str()));
     let mut faults: Vec<String> = unlisted.map(|path| format!("{path} is not in {SUMMARY}")).collect();
@@ -82,6 +82,8 @@ fn assemble(repository: &Path, source: &Path) -> Result<usize, String> {
         rules.iter().map(|rule| (format!("{PAGES}/{}.md", rule.id), format!("rules/{}.md", rule.id))),
     );
     places.insert(PAGES.to_owned(), "rules/index.md".to_owned());
+    let pictures = files_below(repository, "docs", ".svg")?;
+    places.extend(pictures.iter().map(|path| (path.clone(), place(path))));
     let book = Book { repository, address: &address(repository)?, places: &places };
 
     let mut pages = vec![
@@ -102,6 +104,9 @@ fn assemble(repository: &Path, source: &Path) -> Result<usize, String> {
     let _ = fs::remove_dir_all(source);
     for (place, text) in &pages {
         write(&source.join("src").join(place), text)?;
+    }
+    for picture in &pictures {
+        write(&source.join("src").join(place(picture)), &text_of(&repository.join(picture))?)?;
     }
     write(&source.join("book.toml"), &settings(book.address))?;
     Ok(pages.len() - 1)
@@ -211,15 +216,15 @@ fn address(repository: &Path) -> Result<String, String> {
     address.map(str::to_owned).ok_or_else(|| "Cargo.toml: no repository".to_owned())
 }
 
-/// The Markdown files in a folder and below, from the root of the repository.
-fn documents_below(repository: &Path, folder: &str) -> Result<Vec<String>, String> {
+/// The files in a folder and below whose names have that ending, from the root of the repository.
+fn files_below(repository: &Path, folder: &str, ending: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(repository.join(folder)).map_err(|error| format!("{folder}: {error}"))? {
         let entry = entry.map_err(|error| format!("{folder}: {error}"))?;
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
-            found.extend(documents_below(repository, &path)?);
-        } else if path.ends_with(".md") {
+            found.extend(files_below(repository, &path, ending)?);
+        } else if path.ends_with(ending) {
             found.push(path);
         }
     }

@@ -1,6 +1,6 @@
 //! The book of this repository, and of a small one with faults.
 
-use super::{PAGES, assemble, build, documents_below, links, mdbook, rules, text_of};
+use super::{PAGES, assemble, build, files_below, links, mdbook, rules, text_of};
 use crate::repository;
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 /// The pages of a book's source, from its root.
 fn pages(source: &Path) -> Vec<String> {
-    let found = documents_below(source, "src").unwrap();
+    let found = files_below(source, "src", ".md").unwrap();
     found.iter().map(|path| path.trim_start_matches("src/").to_owned()).collect()
 }
 
@@ -58,7 +58,7 @@ fn each_rule_has_its_page_and_a_line_in_the_summary() {
     let [summary, index] = ["SUMMARY.md", "rules/index.md"].map(|page| text_of(&source.join(page)).unwrap());
     let rules = rules::read(repository()).unwrap();
     let ids: BTreeSet<String> = rules.iter().map(|rule| format!("{PAGES}/{}.md", rule.id)).collect();
-    assert_eq!(ids, documents_below(repository(), PAGES).unwrap().into_iter().collect());
+    assert_eq!(ids, files_below(repository(), PAGES, ".md").unwrap().into_iter().collect());
     for rule in &rules {
         assert_eq!(summary.matches(&format!("](rules/{}.md)", rule.id)).count(), 1, "{}", rule.id);
         assert_eq!(index.matches(&format!("]({}.md)", rule.id)).count(), 1, "{}", rule.id);
@@ -131,6 +131,16 @@ fn links_between_pages_stay_and_others_become_addresses() {
     let row = "## Notes\n\n| rule | finds | severity |\n|---|---|---|\n\
                | [`a-rule`](a-rule.md) | a \"thing\" | note; else; in preview |\n";
     assert!(page("rules/index.md").contains(row));
+}
+
+#[test]
+fn pictures_stay_next_to_their_page() {
+    let shown = "# One\n## A part\n![a chart](charts/a.svg)\n";
+    let repository = planted(&[("docs/one.md", shown), ("docs/charts/a.svg", "<svg/>\n")]);
+    let out = TempDir::new().unwrap();
+    assert_eq!(assemble(repository.path(), out.path()), Ok(4), "a picture is no page");
+    assert_eq!(text_of(&out.path().join("src/one.md")).unwrap(), shown);
+    assert_eq!(text_of(&out.path().join("src/charts/a.svg")).unwrap(), "<svg/>\n");
 }
 
 #[test]

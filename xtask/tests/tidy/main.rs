@@ -1,5 +1,6 @@
 //! The boundaries that no compiler holds: layers, one name per rule everywhere, the rules' pages, sizes.
 
+mod census;
 mod dependencies;
 mod imports;
 mod links;

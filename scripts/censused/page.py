@@ -1,0 +1,268 @@
+"""`census page`: docs/census/results.json → docs/census.md and the charts beside the file. The same figures give the same bytes.
+
+What was read by eye is in docs/census/readings.tsv: group, package, file, address, rule, whether it is right, and why.
+"""
+
+import csv
+import os
+
+from censused import chart, groups, results
+from censused.groups import GROUPS, LISTS
+
+ARM = [group for group in GROUPS if group.isa == "aarch64"]
+X86 = [group for group in GROUPS if group.isa == "x86_64"]
+CLASSES = ["outlined", "mixed", "LL/SC only", "LSE", "none"]
+RULES = "../crates/deburr-core/pages"
+# Rules with what a chart calls their findings, and whether only warnings and errors count.
+FOUND = [
+    ("llsc-loop", "LL/SC loops with no LSE path", True),
+    ("outlined-atomic", "calls of outlined helpers", False),
+    ("yield-in-spin-loop", "yield in spin loops", True),
+    ("split-frame-reload", "Go frames of before 1.24", False),
+    ("barrier-around-atomic", "barriers next to atomics", False),
+    ("cas-for-rmw", "compare-and-swap loops", False),
+    ("llsc-pair", "16-byte loops of pairs", False),
+    ("software-crc", "CRC by a table", False),
+    ("software-popcount", "population count by masks", False),
+    ("claim-exceeded", "code above the claim", True),
+]
+
+
+def write(folder):
+    figures = results.load()
+    os.makedirs(os.path.join(folder, "census"), exist_ok=True)
+    for name, content in {**charts(figures), "../census.md": "\n".join(page(figures)) + "\n"}.items():
+        with open(os.path.join(folder, "census", name), "w", encoding="utf-8") as out:
+            out.write(content)
+
+
+def share(part, whole):
+    return 100 * part / whole if whole else 0
+
+
+def percent(part, whole):
+    return f"{share(part, whole):.1f} %"
+
+
+def number(value):
+    return f"{value or 0:,}"
+
+
+def table(head, rows):
+    """A table of Markdown; what follows the first column is numbers where its heading ends with `:`."""
+    lines = ["| " + " | ".join(name.rstrip(":") for name in head) + " |", "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"]
+    return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)]
+
+
+def named(function):
+    """A function's name, short enough for a table."""
+    return f"`{function if len(function) <= 60 else function[:59] + '…'}`" if function else "no name"
+
+
+class Census:
+    """The figures of the packages, by group."""
+
+    def __init__(self, figures):
+        self.figures = figures
+        self.packages = {row["group"]: row for row in figures["packages"]}
+
+    def whole(self, group):
+        return self.packages[group.name]["with_code"]
+
+    def row(self, query, group, **keys):
+        return next((row for row in self.figures[query] if row["group"] == group.name and all(row[key] == value for key, value in keys.items())), None)
+
+    def rows(self, query, group):
+        return [row for row in self.figures[query] if row["group"] == group.name]
+
+    def found(self, group, rule, is_strict):
+        """Packages with findings of a rule, and findings; of a strict one only warnings and errors, of which a rule has one kind."""
+        severity = {"claim-exceeded": "error"}.get(rule, "warning")
+        row = self.row("rules", group, rule=rule, severity=severity) if is_strict else self.row("rules-any", group, rule=rule)
+        return (row["packages"], row["findings"]) if row else (0, 0)
+
+
+def charts(figures):
+    census, names = Census(figures["census"]), [group.title for group in ARM]
+    classes = [(group.title, [(census.row("atomics-classes", group, **{"class": name}) or {"packages": 0})["packages"] for name in CLASSES]) for group in ARM]
+    found = [(title, [share(census.found(group, rule, is_strict)[0], census.whole(group)) for group in ARM])
+             for rule, title, is_strict in FOUND]
+    above = [(group.title, [share(packages_above(census, group), census.whole(group)), share(sum(row["packages"] for row in census.rows("guarded", group)), census.whole(group))])
+             for group in GROUPS]
+    gains = [(row["package"], [row["percent_of_code"], row["percent_wide"]]) for row in figures["levels"]["gains"]]
+    return {
+        "atomics.svg": chart.stacked("AArch64 packages by how their atomics were compiled", CLASSES, classes),
+        "found.svg": chart.grouped("AArch64 packages with findings of a rule", names, found),
+        "levels.svg": chart.grouped("Packages with code above the first level", ["needed without a check", "after a check of the CPU"], above),
+        "gains.svg": chart.grouped("Share of code in functions that use more at x86-64-v3", ["256-bit vectors or bit manipulation", "of that, 256-bit vectors"], gains),
+    }
+
+
+def packages_above(census, group):
+    first = {"aarch64": "armv8.0-a", "x86_64": "x86-64-v1"}[group.isa]
+    return sum(row["packages"] for row in census.rows("levels", group) if row["level"] != first)
+
+
+def page(figures):
+    census = Census(figures["census"])
+    checked, [run] = sum(row["checked"] for row in census.packages.values()), census.figures["runs"]
+    days = run["first"] if run["first"] == run["last"] else f"{run['first']} to {run['last']}"
+    lines = [f"# What {checked:,} packages hold", "",
+             f"`scripts/census` wrote this page and its charts from [results.json](census/results.json): deburr {run['tool_version']} on {checked:,} packages ({days}), tables by "
+             "`deburr check --baseline claim --format parquet=DIR`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
+             "A share is one of the packages that hold code of the architecture. It says what code is there, and nothing about its speed.", ""]
+    lines += [*summary(census, figures["levels"]["gains"]), ""]
+    for part in (sample, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
+        lines += [*part(census), ""]
+    return lines[:-1]
+
+
+def summary(census, gains):
+    """What a reader should know who reads no further."""
+    def shares(count, chosen):
+        each = [f"{percent(count(group), census.whole(group))} of {group.title.replace(', ', ' for ')}" for group in chosen]
+        return ", ".join(each[:-1]) + " and " + each[-1]
+
+    def of(rule, is_strict):
+        return lambda group: census.found(group, rule, is_strict)[0]
+
+    go = sum(row["packages"] for row in census.rows("compilers", ARM[0]) if row["compiler"].startswith("Go "))
+    calls = sum(census.found(group, "outlined-atomic", False)[1] for group in ARM)
+    [bundled] = census.figures["bundled"]
+    shares_of_code = sorted(row["percent_of_code"] for row in gains)
+    return [f"- Calls of outlined atomics are what is found most: in {shares(of('outlined-atomic', False), ARM)}, {calls:,} calls.",
+            f"- Loops of load-exclusive and store-exclusive with no LSE path are in {shares(of('llsc-loop', True), ARM)}. Of {bundled['packages']} wheels, "
+            f"{bundled['bundled']} have them only in libraries that were put into the wheel.",
+            f"- `yield` in spin loops, which most cores ignore: {shares(of('yield-in-spin-loop', True), ARM)}.",
+            f"- Frames of Go before 1.24 are in {of('split-frame-reload', False)(ARM[0])} packages of Debian, of {go} with Go code, and in "
+            f"{of('split-frame-reload', False)(ARM[1])} wheels.",
+            f"- Code after a check of the CPU: {shares(lambda group: sum(row['packages'] for row in census.rows('guarded', group)), GROUPS)}. On AArch64 that is LSE in helpers, for the most.",
+            f"- Code above what the package promises, with no check, was found in {shares(of('claim-exceeded', True), GROUPS)}. About half of what was read of it is true.",
+            f"- Of {len(gains)} projects that were built for x86-64-v3 as well, half have at least {shares_of_code[len(shares_of_code) // 2]:.0f} % of their code in functions that then use "
+            "256-bit vectors or bit manipulation."]
+
+
+def sample(census):
+    rows = []
+    for group in GROUPS:
+        row = census.packages[group.name]
+        rows.append([f"[{group.title}](census/{group.name}.tsv)", row["checked"], row["with_code"], number(row["files"]), number(row["functions"]),
+                     f"{row['code_bytes'] / 1e6:,.0f} MB", f"{row['undecoded_bytes']:,}"])
+    lines = ["## The packages", "", *table(["list", "packages:", "with code:", "ELF files:", "functions:", "code:", "bytes not decoded:"], rows), ""]
+    lines += ["The lists have name, version and SHA-256. They were made before deburr saw a package of them, by what is popular:", "",
+              "- Debian: the same packages for both architectures. *depended on*: the 170 packages of the architecture, not named below, on which "
+              "most packages of other sources depend, one of each source. *named*: servers, databases, languages, codecs, compression, cryptography, concurrency, numerics and tools, by hand. "
+              "Packages over 60 MB are left out: Chromium, Firefox, Thunderbird, GHC, Racket, Go's own toolchain.",
+              "- PyPI: projects with native code among the 5,000 most downloaded, picked by hand from the top, that have wheels of CPython 3.11 or its stable "
+              "ABI for both architectures. PyTorch, TensorFlow, Triton, XGBoost, Ray and bitsandbytes are left out for their size.", "",
+              "Packages without code are kept in the lists: they hold scripts, data, or programs of another architecture alone."]
+    missing = [f"{row['files']} files of {group.title} ({row['error']})" for group in GROUPS for row in census.rows("not-checked", group)]
+    return lines + (["", "Not checked: " + "; ".join(missing) + "."] if missing else [])
+
+
+def atomics(census):
+    lines = ["## Atomics on AArch64", "", "![AArch64 packages by how their atomics were compiled](census/atomics.svg)", "",
+             "*outlined*: calls of helpers that test for LSE each time, and no loop. *mixed*: loops next to one of the others. *LL/SC only*: loops, and neither LSE "
+             "nor helpers. *LSE*: LSE instructions alone. *none*: none of these in the code.", ""]
+    words = {"inline_llsc": "inline loops of load-exclusive and store-exclusive", "not_a_missed_flag": "of these, loops that no flag removes",
+             "helper_bodies": "bodies of outlined helpers", "outlined_calls": "calls of outlined helpers", "inline_lse": "inline LSE instructions",
+             "run_time_choice": "loops next to LSE, chosen at run time"}
+    rows = []
+    for what, title in words.items():
+        cells = [title]
+        for group in ARM:
+            row = census.row("atomics", group, what=what)
+            cells += [f"{row['packages']} ({percent(row['packages'], census.whole(group))})", number(row["places"])]
+        rows.append(cells)
+    head = ["in the code", *(f"{group.title}{word}:" for group in ARM for word in (", packages", ", places"))]
+    return lines + table(head, rows)
+
+
+def rules(census):
+    lines = ["## Findings", "", "![AArch64 packages with findings of a rule](census/found.svg)", "", "Packages with findings, and findings. Of `llsc-loop` and "
+             "`yield-in-spin-loop` only warnings count, and of `claim-exceeded` errors. [Findings read by eye](#findings-read-by-eye) says how often a rule was right.", ""]
+    rows = []
+    for rule, title, is_strict in FOUND:
+        cells = []
+        for group in GROUPS:
+            packages, findings = census.found(group, rule, is_strict)
+            cells.append(f"{packages} ({percent(packages, census.whole(group))}), {findings:,}" if packages else "-")
+        rows.append([f"[{rule}]({RULES}/{rule}.md)", title, *cells])
+    lines += [*table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows), "", "The packages with most of them:", ""]
+    rows = []
+    for rule, _, is_strict in FOUND:
+        for group in GROUPS:
+            worst = [row for row in census.rows("top-strict" if is_strict else "top-any", group) if row["rule"] == rule]
+            if worst:
+                rows.append([f"`{rule}`", group.title, ", ".join(f"{row['package']} {row['findings']:,}" for row in worst[:8])])
+    return lines + table(["rule", "list", "packages"], rows)
+
+
+def levels(census):
+    lines = ["## Levels", "", "![Packages with code above the first level](census/levels.svg)", "",
+             "Packages by the level that their most demanding file needs, reached without a check of the CPU, and files by level. A file that offers functions above "
+             "the first level to its callers, who are to check, needs them here, and so does one whose check is not understood: these figures are upper limits.", ""]
+    rows = [[group.title, f"`{row['level']}`", f"{row['packages']} ({percent(row['packages'], census.whole(group))})", number(row["files"])]
+            for group in GROUPS for row in census.rows("levels", group)]
+    lines += [*table(["list", "needs", "packages:", "files:"], rows), "", "Packages with code after checks of the CPU, by the highest level among it:", ""]
+    rows = [[group.title, f"`{row['level_guarded']}`", f"{row['packages']} ({percent(row['packages'], census.whole(group))})", number(row["files"])]
+            for group in GROUPS for row in census.rows("guarded", group)]
+    lines += [*table(["list", "after checks", "packages:", "files:"], rows), "", "Features that functions above the first level use, by packages: with a check before "
+              "them, and reached without one.", ""]
+    rows = []
+    for group in GROUPS:
+        most = ", ".join(f"{row['feature']} {row['packages']} ({row['guarded']}, {row['required']})" for row in census.rows("features", group)[:10])
+        unknown = census.row("unknown", group) or {"packages": 0, "functions": 0}
+        rows.append([group.title, most, f"{unknown['packages']}, {unknown['functions']:,} functions"])
+    lines += [*table(["list", "feature: packages (with a check, without)", "packages with unknown functions:"], rows), "",
+              "Packages that need more than they promise (`claim-exceeded`, errors):", ""]
+    rows = [[group.title, row["package"], row["files"], number(row["findings"]), named(row["example"])]
+            for group in GROUPS for row in census.rows("exceeded", group)]
+    return lines + table(["list", "package", "files:", "findings:", "one of them"], rows)
+
+
+def compilers(census):
+    lines = ["## Compilers", "", "Packages with a file that names the compiler, whole or in part; versions of one package count once each. Debian strips the section of most "
+             "programs and libraries, so that only Go, static archives and a few more say it there.", ""]
+    rows = [[group.title, ", ".join(f"{row['compiler']}: {row['packages']}" for row in census.rows("compilers", group)[:14])] for group in GROUPS]
+    return lines + table(["list", "compiler: packages"], rows)
+
+
+def gains(figures):
+    rows = figures["gains"]
+    chosen = sum(1 for row in rows if row["chosen_at_run_time"])
+    lines = ["## Who would gain", "", f"{len(rows)} projects in C and C++, from Debian's sources, built twice by `{figures['compiler']}` with `{figures['flags']}`, LEVEL being "
+             "`x86-64` and `x86-64-v3`, compared by `deburr diff`. Counted are functions whose vectors are of 256 bits in the second build and narrower or absent in "
+             "the first, and functions with bit manipulation (BMI1, BMI2, LZCNT, MOVBE) that had none. What changes is the code; whether a program runs faster is a "
+             "question for `deburr compare`.", "", "![Share of code in functions that use more at x86-64-v3](census/gains.svg)", "",
+             f"*chosen*: functions of the first build that it provably enters only after a check of the CPU, in {chosen} projects. They are no gain. What they stand in for is counted "
+             "if it changes, so that the share is an upper limit there. A function counts as a whole, with one such instruction as with a hundred.", ""]
+    cells = [[row["package"], row["version"], number(row["functions"]), row["wide_functions"], row["arithmetic_functions"], row["bit_functions"], f"{row['percent_of_functions']:.1f} %",
+              f"{row['percent_of_code']:.1f} %", f"{row['percent_wide']:.1f} %", row["chosen_at_run_time"]] for row in rows]
+    return lines + table(["project", "version", "functions:", "256 bits:", "of these, arithmetic:", "bit manipulation:", "of functions:", "of code:", "of code, 256 bits:", "chosen:"], cells)
+
+
+def readings():
+    with open(os.path.join(LISTS, "readings.tsv"), encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def read_by_eye():
+    read, rules = readings(), {}
+    for row in read:
+        rules.setdefault(row["rule"], {"yes": 0, "no": 0, "open": 0, "missed": 0})[row["right"]] += 1
+    titles = {group.name: group.title for group in GROUPS}
+    lines = ["## Findings read by eye", "", f"{len(read)} places were read in `objdump -d`. They are no random sample: of each rule some were taken, and of `claim-exceeded` one of each of "
+             "many packages, because there an error weighs most. *Right*: the code is there, and does what the finding says. Where the place is *all*, places "
+             "in a file were counted a second time, by `objdump`; *missed* is what a rule did not find.", ""]
+    lines += [*table(["rule", "read:", "right:", "wrong:", "open:", "missed:"], [[f"`{rule}`", sum(counts.values()), *counts.values()] for rule, counts in sorted(rules.items())]), ""]
+    rows = [[titles[row["group"]], row["package"], f"`{row['file']}` {row['svma']}", f"`{row['rule']}`", row["right"], row["why"]] for row in read]
+    return lines + table(["list", "package", "place", "rule", "right", "what is there"], rows)
+
+
+def again():
+    return ["## Again", "", "```sh", "scripts/census fetch     # what is listed: a few GB in target/census", "scripts/census check     # tables and results.json; needs the Python module duckdb",
+            "scripts/census levels    # builds the projects; needs gcc, cmake, make, autoconf, libtool, nasm, and sources of Debian",
+            "scripts/census page      # this page and its charts, from results.json alone", "```", "",
+            "Debian's packages come from the machine's own sources. An update replaces packages there: with sources of snapshot.debian.org for November 2026 the "
+            "listed bytes can be had again, and `fetch --renew` writes lists of the versions of today."]
