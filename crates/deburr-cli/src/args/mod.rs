@@ -17,10 +17,9 @@ mod files;
 pub(crate) mod fix;
 pub(crate) mod format;
 pub(crate) mod pack;
-pub(crate) mod query;
 pub(crate) mod record;
-pub(crate) mod scan;
 pub(crate) mod show;
+pub(crate) mod tables;
 
 use check::Check;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -29,7 +28,7 @@ use format::{Format, When};
 /// A linter for machine code.
 ///
 /// Reads ELF binaries for x86-64 and AArch64 and says which instruction-set level each needs, which
-/// functions need it, and how its atomics were compiled. Only `compare`, `try`, `record` and `pack` run commands: those that they are given.
+/// functions need it, and how its atomics were compiled. Only `compare`, `try`, `record` and `pack` run commands: those that they are given; `scan` runs curl for a URL, and `query` runs duckdb.
 #[derive(Debug, Parser)]
 #[command(name = "deburr", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
@@ -69,9 +68,9 @@ pub(crate) enum Verb {
     /// Build a program at several instruction-set levels
     Pack(pack::Pack),
     /// Check a whole archive into tables for SQL, and only what has changed the next time
-    Scan(Box<scan::Scan>),
+    Scan(Box<tables::scan::Scan>),
     /// Answer a question from the tables of check --format parquet=DIR, by DuckDB
-    Query(query::RunQuery),
+    Query(tables::query::RunQuery),
     /// Show what this machine offers, and the names that --target and --baseline accept
     #[command(after_help = "Examples:
   deburr cpu

@@ -4,7 +4,7 @@
 //! this one would make it several times as large.
 
 use super::failure::Failure;
-use crate::args::query::RunQuery;
+use crate::args::tables::query::RunQuery;
 use crate::names::{nearest, unknown};
 use crate::system_error::error_text;
 use deburr_tables::{QUERIES, Query, Table};

@@ -16,7 +16,7 @@ mod work;
 mod written;
 
 use super::failure::Failure;
-use crate::args::scan::Scan;
+use crate::args::tables::scan::Scan;
 use crate::batch::plan::BatchPlan;
 use crate::output::shard::ShardFiles;
 use crate::output::target;

@@ -1,7 +1,7 @@
 //! The options of `deburr scan`.
 
-use super::analysis::{AnalysisOptions, DebugFiles};
-use super::batch::{Batch, Packages, Progress};
+use crate::args::analysis::{AnalysisOptions, DebugFiles};
+use crate::args::batch::{Batch, Packages, Progress};
 use crate::cmd::scan::item::Part;
 use crate::system_error::error_text;
 use clap::Args;
