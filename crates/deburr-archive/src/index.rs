@@ -110,15 +110,14 @@ impl<'s, R: Read> Compared<'s, R> {
             Some(Hash::Sha256(stated)) => hex(&self.sha256.finalize()) == *stated,
             Some(Hash::Sha512(stated)) => hex(&self.sha512.finalize()) == *stated,
         };
-        let changed =
-            "has not the hash that is stated of it: changed, or a mirror in the middle of an update";
+        let changed = "does not have the stated hash: it was changed, or the mirror is being updated";
         if same { Ok(()) } else { Err(io::Error::new(ErrorKind::InvalidData, changed)) }
     }
 
     fn differs(&self) -> io::Error {
         let stated = self.stated.size.unwrap_or_default();
         let more = if self.read > stated { "or more " } else { "" };
-        let what = format!("has {} bytes {more}where {stated} are stated of it", self.read);
+        let what = format!("has {} bytes {more}where {stated} are stated", self.read);
         io::Error::new(ErrorKind::InvalidData, what)
     }
 }

@@ -192,7 +192,7 @@ fn no_more_of_an_index_is_read_than_is_stated() {
     let text = stanza("a", "1", "arm64");
     let held = debian("arm64", "main", &[("main/binary-arm64/Packages", text.as_bytes())]);
     let error = refused(&Endless(held), DEBIAN, &every());
-    let bytes = format!("or more where {} are stated of it", text.len());
+    let bytes = format!("or more where {} are stated", text.len());
     assert!(error.contains(&bytes), "{error}");
 }
 

@@ -181,7 +181,7 @@ fn a_repomd_that_is_not_what_it_should_be_is_an_error() {
         ("href=\"repodata/primary", "href=\"../primary", "leaves the root"),
         ("href=\"repodata/primary", "href=\"repodata/x", "is not there, though"),
         ("<size>", "<size>x", "is no number"),
-        ("<size>", "<size>1", "are stated of it"),
+        ("<size>", "<size>1", "are stated"),
         ("</size>", "</size><size>1</size>", "two sizes"),
         ("</size>", "</size><checksum/>", "two checksums"),
         ("</size>", "</size><location/>", "two locations"),
