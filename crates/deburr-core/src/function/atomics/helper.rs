@@ -13,6 +13,8 @@
 //! d5033bbf   dmb  ish                only in the `_sync` helpers
 //! d65f03c0   ret
 //! ```
+//!
+//! Rust's helpers since 2025 are compiled, and test the flag in another register, such as x8.
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
@@ -24,7 +26,6 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 const BTI_C: u32 = 0xd503_245f;
-const CBZ_W16_12: u32 = 0x3400_0070;
 const RET: u32 = 0xd65f_03c0;
 const DMB_ISH: u32 = 0xd503_3bbf;
 const BR_X16: u32 = 0xd61f_0200;
@@ -47,10 +48,9 @@ impl Helper {
     pub fn only_instruction(&self, image: &Image<'_>) -> Option<u32> {
         let word = |index: i64| image.word_at(self.extent.start.offset(4 * index));
         let first = i64::from(word(0)? == BTI_C);
-        let tests_lse = is_adrp_x16(word(first)?)
-            && is_ldrb_w16(word(first + 1)?)
-            && word(first + 2)? == CBZ_W16_12
-            && word(first + 4)? == RET;
+        let test = [word(first)?, word(first + 1)?, word(first + 2)?];
+        // Callers know of x16: one that is in another register may be somebody's.
+        let tests_lse = flag_register(test) == Some(16) && word(first + 4)? == RET;
         word(first + 3).filter(|_| tests_lse)
     }
 }
@@ -77,15 +77,16 @@ pub(super) fn find(image: &Image<'_>, program: &Program) -> Vec<Helper> {
 /// The branch that guards the LSE instruction at an address, where it is that of a helper.
 pub(crate) fn guard_of(image: &Image<'_>, lse: Svma) -> Option<Svma> {
     let guard = lse.offset(-4);
-    body_around(image, lse).filter(|_| image.word_at(guard) == Some(CBZ_W16_12)).map(|_| guard)
+    body_around(image, lse)
+        .filter(|_| image.word_at(guard).and_then(tested_by_cbz_12).is_some())
+        .map(|_| guard)
 }
 
 /// The helper body whose LSE instruction is at an address.
 fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     let word = |at: Svma| image.word_at(at);
-    let is_tested = word(lse.offset(-4))? == CBZ_W16_12
-        && is_ldrb_w16(word(lse.offset(-8))?)
-        && is_adrp_x16(word(lse.offset(-12))?);
+    let test = [word(lse.offset(-12))?, word(lse.offset(-8))?, word(lse.offset(-4))?];
+    let is_tested = flag_register(test).is_some();
     // BOLT moves a body and writes a jump to it over the first three instructions of the old one.
     let moved = [-4, -8].into_iter().find(|&at| {
         let word = |offset: i64| word(lse.offset(at + offset)).unwrap_or_default();
@@ -117,9 +118,17 @@ fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     Some(Helper { extent: Extent { start, end: end.offset(4) }, name: name(&insn, is_sync)? })
 }
 
-/// `ldrb w16, [x16, #imm]`
-const fn is_ldrb_w16(word: u32) -> bool {
-    word & 0xffc0_03ff == 0x3940_0210
+/// The register in which `adrp`, `ldrb`, `cbz` over the two instructions behind it test a flag: one that neither has an argument
+/// nor must be kept for the caller.
+fn flag_register([adrp, ldrb, cbz]: [u32; 3]) -> Option<u32> {
+    let register = tested_by_cbz_12(cbz).filter(|register| (8..=17).contains(register))?;
+    let is_loaded = ldrb & 0xffc0_03ff == 0x3940_0000 | register << 5 | register;
+    (is_loaded && adrp & 0x9f00_001f == 0x9000_0000 | register).then_some(register)
+}
+
+/// The register of `cbz w…, +12`.
+fn tested_by_cbz_12(word: u32) -> Option<u32> {
+    (word & !0x1f == 0x3400_0060).then_some(word & 0x1f)
 }
 
 /// `adrp x16, page`
