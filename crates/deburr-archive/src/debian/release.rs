@@ -89,7 +89,7 @@ impl Release {
         }
         for wanted in &selection.architectures {
             if wanted != "all" && !self.architectures.iter().any(|it| architecture::same(it, wanted)) {
-                return Err(self.unknown("architecture", "--arch", wanted, &self.architectures));
+                return Err(self.unknown("architecture", "--architecture", wanted, &self.architectures));
             }
         }
         let wanted = &selection.components;

@@ -64,7 +64,7 @@ fn what_the_suite_does_not_have_is_an_error_that_says_what_it_has() {
     let error = refused(&held, DEBIAN, &Selection { components: names(&["contrib"]), ..suite("s") });
     assert!(error.contains("no component \"contrib\" (--component): it has \"main\""), "{error}");
     let error = refused(&held, DEBIAN, &Selection { architectures: names(&["armhf"]), ..suite("s") });
-    assert!(error.contains("no architecture \"armhf\" (--arch): it has \"arm64 amd64\""), "{error}");
+    assert!(error.contains("no architecture \"armhf\" (--architecture): it has \"arm64 amd64\""), "{error}");
     assert!(clean(&held, DEBIAN, &suite("s")).is_empty());
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Scan {
     /// A component of a Debian archive, such as main (can be given more than once) [default: all]
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) component: Vec<String>,
-    /// An architecture, as aarch64 or arm64 (can be given more than once) [default: all]
+    /// An architecture, as aarch64 or arm64, or all for packages without one (can be given more than once) [default: every one]
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) architecture: Vec<String>,
     /// A package or project (can be given more than once) [default: all; a simple index needs some]

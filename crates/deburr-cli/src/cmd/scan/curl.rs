@@ -39,7 +39,6 @@ impl Curl {
                 | b'.'
                 | b'_'
                 | b'~'
-                | b'+'
                 | b'='
                 | b','
                 | b'@' => {
@@ -135,7 +134,7 @@ mod tests {
         let url = |path| Curl::url("https://deb.debian.org/debian/", path);
         assert_eq!(
             url("pool/main/g/g++/g++_1~rc1_arm64.deb"),
-            "https://deb.debian.org/debian/pool/main/g/g++/g++_1~rc1_arm64.deb"
+            "https://deb.debian.org/debian/pool/main/g/g%2B%2B/g%2B%2B_1~rc1_arm64.deb"
         );
         // A file whose own name has a percent sign, as those with an epoch have in some archives.
         assert_eq!(url("a_1%3a2.deb"), "https://deb.debian.org/debian/a_1%253a2.deb");
