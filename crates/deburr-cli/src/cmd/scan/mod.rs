@@ -1,7 +1,7 @@
 //! `deburr scan`: an archive → the tables of all that is in it, without checking twice what has not changed.
 //!
 //! The items of the archive are listed ([`folder`]), those whose rows are kept are not looked at again ([`cache`]), the others
-//! are checked and kept one by one ([`work`]), and then all become one shard ([`publish`]). Whatever ends a scan before
+//! are checked and kept one by one ([`work`]), and then all become one shard ([`mod@publish`]). Whatever ends a scan before
 //! that, the next one goes on from what is kept, and no table has a part of it.
 
 mod archive;
