@@ -61,6 +61,7 @@ pub fn run(seconds: u32) -> Result<(), String> {
     }
     step("the tests of the command for AArch64, emulated", &mut Command::new("scripts/test-arm64"));
     step("the instructions that a check takes", Command::new(env!("CARGO")).args(["xtask", "instructions"]));
+    step("the Python module, compared with the command", &mut Command::new("scripts/test-python"));
     // A package server that does not answer is a fault that says so: the survey's status is 2 then, and never that of a pass.
     let build = ["build", "--release", "-p", "deburr"];
     step("deburr, for the survey", Command::new(env!("CARGO")).args(build));

@@ -27,6 +27,7 @@ mod shard;
 mod stored;
 mod table;
 
+pub use arrow_array::RecordBatch;
 pub use batch::{BYTES_OF_BATCH, ROWS_OF_BATCH};
 pub use error::Error;
 pub use queries::{QUERIES, Query};

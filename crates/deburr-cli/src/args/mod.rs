@@ -24,6 +24,7 @@ pub(crate) mod tables;
 use check::Check;
 use clap::{Parser, Subcommand, ValueEnum};
 use format::{Format, When};
+use std::ffi::OsString;
 
 /// A linter for machine code.
 ///
@@ -142,6 +143,12 @@ pub(crate) enum Writer {
 /// Reads the command line.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
     Arguments::try_parse()
+}
+
+/// Reads the words of a command line after the program's name.
+pub(crate) fn parse_words(words: &[OsString]) -> Result<Arguments, clap::Error> {
+    let program = OsString::from("deburr");
+    Arguments::try_parse_from([&program].into_iter().chain(words))
 }
 
 #[cfg(test)]

@@ -51,7 +51,6 @@ pub(crate) fn check_all<P: Product, E>(
     }
     let board = Board::new(files.len(), |member| crew.check_member(member));
     let work = || {
-        let _here = pool_of_this_thread();
         while let Some(mut seat) = board.next_file() {
             let Some(file) = files.get(seat.turn()) else { return };
             let outcomes = crew.check_at(file, &mut seat);
@@ -60,7 +59,7 @@ pub(crate) fn check_all<P: Product, E>(
     };
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            scope.spawn(work);
+            scope.spawn(|| in_pool_of_one(work));
         }
         let mut meter = Meter::new(progress, files);
         for turn in 0..files.len() {
@@ -81,8 +80,17 @@ pub(crate) fn check_all<P: Product, E>(
     })
 }
 
-/// A rayon pool of the calling thread alone: parallel loops run in it as plain loops. Where rayon refuses, its
-/// global pool serves.
+/// Runs work in a rayon pool of one thread: parallel loops run in it as plain loops. Other than a pool of the calling thread, it is
+/// freed at its end: a program that calls the library runs any number of batches. Where rayon refuses, its global pool serves.
+fn in_pool_of_one(work: impl FnOnce() + Send) {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+/// A rayon pool of the calling thread alone: parallel loops run in it as plain loops. It is never freed, and a
+/// thread has no more than one: where rayon refuses, the first one serves, or else the global pool.
 fn pool_of_this_thread() -> Option<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().ok()
 }
@@ -92,7 +100,10 @@ impl<'a> Crew<'a> {
     fn check_at<P: Product>(&'a self, file: &InputFile, seat: &mut Seat<'_, 'a, P>) -> Vec<Outcome<P>> {
         let opened = match file.content {
             Content::Layout => return self.check_package(file, None, seat),
-            _ if file.is_stdin => standard_input(),
+            _ if file.is_stdin => match self.plan.held.get(&file.path) {
+                Some(held) => Ok(Bytes::Held(held.clone())),
+                None => standard_input(),
+            },
             Content::Package => Bytes::open(&file.place),
             _ => {
                 let outcomes = self.check_file(file);

@@ -3,6 +3,7 @@
 use crate::analysis::Analysis;
 use crate::args::analysis::AnalysisOptions;
 use crate::args::batch::Batch;
+use crate::input::held::HeldInputs;
 use deburr_package::Limits;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ pub(crate) struct BatchPlan {
     pub(crate) insns_listed: Option<usize>,
     /// Whether each file is described as a whole, with the hashes of all that is in it, and the places of its functions.
     pub(crate) describes: bool,
+    /// What the caller holds: input without a file.
+    pub(crate) held: HeldInputs,
     /// How much a package may hold.
     pub(crate) limits: Limits,
 }
@@ -36,6 +39,7 @@ impl BatchPlan {
             threads: threads.map_or(1, NonZeroUsize::get),
             insns_listed: None,
             describes: false,
+            held: HeldInputs::new(),
             limits: batch.packages.limits(),
         })
     }

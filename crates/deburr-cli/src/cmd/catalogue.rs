@@ -92,7 +92,7 @@ fn list<'a>(out: &mut dyn Write, label: &str, words: impl Iterator<Item = &'a st
 }
 
 /// Lists the rules.
-pub(super) fn rules(format: Format, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+pub(crate) fn rules(format: Format, color: bool, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let palette = Palette::new(color);
     let width = RULES.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
     match format {

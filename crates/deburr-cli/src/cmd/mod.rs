@@ -2,9 +2,9 @@
 
 mod bench;
 mod by_function;
-mod catalogue;
-mod check;
-mod compare;
+pub(crate) mod catalogue;
+pub(crate) mod check;
+pub(crate) mod compare;
 mod diff;
 pub(crate) mod emulate;
 pub(crate) mod failure;
@@ -23,6 +23,7 @@ mod terminal;
 
 use crate::args::{Arguments, Verb, Writer};
 use crate::output;
+use check::ends::Ends;
 use failure::Failure;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -33,7 +34,9 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
     let color = colored(arguments.color, io::stdout().is_terminal());
     let mut out = io::BufWriter::with_capacity(output::BLOCK, io::stdout().lock());
     let status = match arguments.verb {
-        Verb::Check(options) => check::run(&options, arguments.color, &mut out, complaints)?,
+        Verb::Check(options) => {
+            check::run(&options, arguments.color, &mut Ends::of_command(&mut out, complaints))?.into()
+        }
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Bench(options) => bench::run(&options, color, &mut out)?,

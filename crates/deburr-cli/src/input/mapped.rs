@@ -7,14 +7,15 @@
 
 #![expect(unsafe_code, reason = "mappings and a signal handler have no safe form")]
 
+use super::held::Held;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// Files larger than this are refused: their headers are false, or they hold no program.
 pub(crate) const MAX_FILE: u64 = 8 << 30;
@@ -31,10 +32,12 @@ static SLOTS: [Slot; 1024] = [const {
     Slot { start: AtomicUsize::new(0), length: AtomicUsize::new(0), faulted: AtomicBool::new(false) }
 }; 1024];
 
-/// The bytes of a file or of the standard input.
+/// The bytes of a file, of the standard input, or of a caller.
 pub(crate) enum Bytes {
     /// Held in memory.
     Owned(Vec<u8>),
+    /// Held by the caller.
+    Held(Held),
     /// Mapped.
     Mapped(Mapping),
 }
@@ -113,7 +116,7 @@ impl Bytes {
     /// Whether the bytes were those of one and the same file all the time.
     pub(crate) fn is_intact(&self) -> bool {
         match self {
-            Bytes::Owned(_) => true,
+            Bytes::Owned(_) | Bytes::Held(_) => true,
             Bytes::Mapped(mapping) => {
                 let unchanged = mapping.file.metadata().is_ok_and(|after| {
                     let state = |m: &Metadata| (m.len(), m.mtime(), m.mtime_nsec());
@@ -131,6 +134,7 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Owned(bytes) => bytes,
+            Bytes::Held(held) => held.bytes(),
             // SAFETY: `start` is a readable mapping of `length` bytes that lives as long as `self`. Another
             // process may write to the file meanwhile: the core reads it as untrusted bytes, and `is_intact`
             // shows it afterwards.
@@ -151,6 +155,9 @@ impl Drop for Mapping {
     }
 }
 
+/// What the program did on SIGBUS before: a Python that runs the module may have a handler of its own.
+static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
 fn install_handler() {
     // SAFETY: a zeroed sigaction is a valid one; the handler has the signature that SA_SIGINFO needs and
     // calls async-signal-safe functions only.
@@ -159,14 +166,17 @@ fn install_handler() {
         action.sa_sigaction = on_bus_error as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigemptyset(&raw mut action.sa_mask);
-        libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
+        let mut previous: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGBUS, &raw const action, &raw mut previous);
+        // The handler is installed once.
+        let _ = PREVIOUS.set(previous);
     }
 }
 
 /// Puts zeros over the mapping from the page of the fault to its end. A fault elsewhere is none of ours: the
-/// default action is restored, and the instruction faults again.
+/// action before is restored, and the instruction faults again.
 extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel hands a valid siginfo_t to a SA_SIGINFO handler; sysconf, mmap and signal are system
+    // SAFETY: the kernel hands a valid siginfo_t to a SA_SIGINFO handler; sysconf, mmap, sigaction and signal are system
     // calls or read constants; the range covered is in a live mapping of ours, found in its slot.
     unsafe {
         let address = (*info).si_addr() as usize;
@@ -186,7 +196,13 @@ extern "C" fn on_bus_error(_signal: libc::c_int, info: *mut libc::siginfo_t, _co
                 }
             }
         }
-        libc::signal(libc::SIGBUS, libc::SIG_DFL);
+        match PREVIOUS.get() {
+            Some(previous) => libc::sigaction(libc::SIGBUS, previous, std::ptr::null_mut()),
+            None => {
+                libc::signal(libc::SIGBUS, libc::SIG_DFL);
+                0
+            }
+        };
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod closure;
 pub(crate) mod content;
 pub(crate) mod debug_file;
 pub(crate) mod gate;
+pub(crate) mod held;
 pub(crate) mod image_layout;
 pub(crate) mod mapped;
 pub(crate) mod pairs;

@@ -25,11 +25,11 @@ pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
     /// Where it is opened.
     pub(crate) place: PathBuf,
-    /// Its size in bytes; 0 for the standard input.
+    /// Its size in bytes; 0 for a stream.
     pub(crate) size: u64,
     /// ELF, archive, jitdump or package.
     pub(crate) content: Content,
-    /// Whether it is the standard input.
+    /// Whether it is the standard input, or held by the caller: bytes without a file.
     pub(crate) is_stdin: bool,
     identity: Identity,
     origin: Origin,
@@ -71,15 +71,7 @@ pub(crate) fn walk(paths: &[PathBuf], threads: usize, outputs: &[Identity], pack
     let mut seen = HashSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
-            found.walked.files.push(InputFile {
-                path: path.clone(),
-                place: path.clone(),
-                size: 0,
-                content: Content::Other,
-                is_stdin: true,
-                identity: (u64::MAX, u64::MAX),
-                origin: Origin::Named,
-            });
+            found.walked.files.push(InputFile::stream(path, u64::MAX));
             continue;
         }
         match fs::metadata(path) {
@@ -132,7 +124,28 @@ struct Found<'o> {
     packages: bool,
 }
 
+impl Walked {
+    /// Adds what the caller holds, by names that no other file of the walk has.
+    pub(crate) fn add_held(&mut self, names: &[&Path]) {
+        self.files.extend((0..).zip(names).map(|(number, name)| InputFile::stream(name, number)));
+        self.files.sort_by(|a, b| a.path.as_os_str().as_bytes().cmp(b.path.as_os_str().as_bytes()));
+    }
+}
+
 impl InputFile {
+    /// Bytes without a file; the number distinguishes them.
+    fn stream(name: &Path, number: u64) -> InputFile {
+        InputFile {
+            path: name.to_owned(),
+            place: name.to_owned(),
+            size: 0,
+            content: Content::Other,
+            is_stdin: true,
+            identity: (u64::MAX, number),
+            origin: Origin::Named,
+        }
+    }
+
     /// A file at a place that is known, under a name of its own, as if a folder above it had been named.
     pub(crate) fn below(path: &Path, place: &Path, size: u64, content: Content) -> InputFile {
         InputFile {

@@ -1,8 +1,9 @@
 //! `deburr check`: paths → reports, rendered in the order of the paths.
 //!
-//! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status.
+//! In: the options. Out: reports through all sinks, warnings about the configuration, and the exit status (0, 1 or 2).
 
 mod costs;
+pub(crate) mod ends;
 mod sink;
 mod tables;
 mod tried;
@@ -27,35 +28,38 @@ use crate::render::line::one_line;
 use crate::render::page::view::room::insns_of_file;
 use costs::Costs;
 use deburr_core::profile::Share;
+use ends::Ends;
 use sink::{Outlet, Sinks};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tried::Runs;
 
 /// Runs the verb.
-pub(super) fn run(
-    options: &Check,
-    color: When,
-    stdout: &mut dyn Write,
-    complaints: &mut dyn Write,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u8, Failure> {
+    let Ends { out: stdout, is_stdout, complaints, held, rows, refused } = ends;
     let since = Instant::now();
+    let complaints: &mut dyn Write = *complaints;
     let mut plan = planned(options, complaints).map_err(Failure::Message)?;
+    plan.held = std::mem::take(held);
     let profiles = plan.analysis.profiles.as_ref();
-    let paths: Vec<PathBuf> =
-        options.paths.iter().cloned().chain(profiles.into_iter().flat_map(Profiles::jitdumps)).collect();
+    let (of_caller, named): (Vec<&Path>, Vec<&Path>) =
+        options.paths.iter().map(PathBuf::as_path).partition(|path| plan.held.contains_key(*path));
+    let jitdumps = profiles.into_iter().flat_map(Profiles::jitdumps);
+    let paths: Vec<PathBuf> = named.into_iter().map(Path::to_owned).chain(jitdumps).collect();
     let config = &plan.analysis.config;
     let read = paths.iter().chain(&options.profile).map(PathBuf::as_path);
     let read = read.chain(plan.analysis.config.path.as_deref());
-    let (outlets, tables) = sink::open(options, &read.collect::<Vec<_>>(), stdout)?;
+    let (outlets, tables) =
+        sink::open(options, &read.collect::<Vec<_>>(), (*stdout, *is_stdout), rows.as_deref_mut())?;
     let of_tables = tables.iter().flat_map(|tables| tables.identities.clone());
     let outputs: Vec<_> =
         outlets.iter().flat_map(|outlet| outlet.identities.clone()).chain(of_tables).collect();
     let runs = Runs::read(&options.tried)?;
     let costs = options.measured.as_deref().map(Costs::read).transpose()?;
-    let walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
+    let mut walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
+    walked.add_held(&of_caller);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
     if plan.closure && packages {
@@ -71,6 +75,7 @@ pub(super) fn run(
     let mut run = Run {
         totals: Totals { other_files: walked.other_files, ..Totals::default() },
         skipped: Vec::new(),
+        unread: BTreeSet::new(),
         failed: false,
         rulings: Rulings::new(&plan.analysis, options.add_allowances.is_some()),
         compared: ComparedFacts::default(),
@@ -78,44 +83,20 @@ pub(super) fn run(
     };
     for skip in walked.skipped {
         sinks.skip(&skip)?;
-        run.skip(skip, complaints);
+        run.refuse(skip, complaints);
     }
+    let given = Given { plan: &plan, runs: &runs, costs: costs.as_ref() };
     batch::check_all(
         &walked.files,
         &plan,
         options.batch.progress,
         |_, outcomes: Vec<Outcome<CheckedFile>>| -> Result<(), Failure> {
-            for outcome in outcomes {
-                match outcome {
-                    Outcome::Checked { product, bytes } => {
-                        let CheckedFile { mut report, listings, left_out, sizes, sha256 } = *product;
-                        run.unclaimed += u64::from(
-                            plan.analysis.claims && report.claim.is_none() && !report.made_at_run_time,
-                        );
-                        run.compared.add(&mut report);
-                        runs.add(&mut report, &plan.analysis.rules, complaints);
-                        let allowed = run.rulings.settle(&mut report);
-                        if let Some(costs) = &costs {
-                            costs.add(&mut report);
-                        }
-                        run.totals.add(&report, bytes);
-                        let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
-                        let checked = Checked { report: &report, allowed: &allowed, code };
-                        sinks.file(checked, (bytes, sha256.as_deref()))?;
-                    }
-                    Outcome::Described(artefact) => sinks.artefact(&artefact)?,
-                    Outcome::Skipped(skip) | Outcome::Incomplete(skip) => {
-                        sinks.skip(&skip)?;
-                        run.skip(skip, complaints);
-                    }
-                    Outcome::PassedOver(members) => run.totals.other_files += members,
-                }
-            }
-            Ok(())
+            let mut each = outcomes.into_iter();
+            each.try_for_each(|outcome| run.take(outcome, &given, &mut sinks, complaints))
         },
     )?;
 
-    let Run { mut totals, mut skipped, mut failed, rulings, compared, unclaimed } = run;
+    let Run { mut totals, mut skipped, unread, mut failed, rulings, compared, unclaimed } = run;
     if unclaimed > 0 {
         let _ = writeln!(complaints, "deburr: files without a claim, which were held to none: {unclaimed}");
     }
@@ -153,11 +134,16 @@ pub(super) fn run(
     }
     // A run that was given files and checked none of them has not found them clean.
     failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
+    let named: BTreeSet<String> = options.paths.iter().map(|path| path.display().to_string()).collect();
+    let is_refused = |skip: &&Skipped| {
+        named.contains(&skip.path) && (totals.files_checked == 0 || unread.contains(&skip.path))
+    };
+    *refused = skipped.iter().find(is_refused).map(|skip| (skip.path.clone(), skip.reason.clone()));
     let fails = fail_on.threshold().is_some_and(|least| totals.worst() >= Some(least));
     Ok(match (failed, fails) {
-        (true, _) => ExitCode::from(2),
-        (false, true) => ExitCode::from(1),
-        (false, false) => ExitCode::SUCCESS,
+        (true, _) => 2,
+        (false, true) => 1,
+        (false, false) => 0,
     })
 }
 
@@ -201,6 +187,8 @@ fn warn(complaints: &mut dyn Write, stale_guards: &[StaleGuard], remarks: &Remar
 struct Run<'p> {
     totals: Totals,
     skipped: Vec<Skipped>,
+    /// Those of `skipped` of which nothing was read, though the user named them or what has them.
+    unread: BTreeSet<String>,
     failed: bool,
     rulings: Rulings<'p>,
     compared: ComparedFacts,
@@ -208,7 +196,59 @@ struct Run<'p> {
     unclaimed: u64,
 }
 
+/// What the user wants of each file.
+struct Given<'g> {
+    plan: &'g BatchPlan,
+    runs: &'g Runs,
+    costs: Option<&'g Costs>,
+}
+
 impl Run<'_> {
+    /// Takes what became of a file, in the order of the files.
+    fn take(
+        &mut self,
+        outcome: Outcome<CheckedFile>,
+        given: &Given<'_>,
+        sinks: &mut Sinks<'_>,
+        complaints: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let analysis = &given.plan.analysis;
+        match outcome {
+            Outcome::Checked { product, bytes } => {
+                let CheckedFile { mut report, listings, left_out, sizes, sha256 } = *product;
+                self.unclaimed +=
+                    u64::from(analysis.claims && report.claim.is_none() && !report.made_at_run_time);
+                self.compared.add(&mut report);
+                given.runs.add(&mut report, &analysis.rules, complaints);
+                let allowed = self.rulings.settle(&mut report);
+                if let Some(costs) = given.costs {
+                    costs.add(&mut report);
+                }
+                self.totals.add(&report, bytes);
+                let code = CodeOfFile { listings: &listings, left_out, sizes: &sizes };
+                let checked = Checked { report: &report, allowed: &allowed, code };
+                sinks.file(checked, (bytes, sha256.as_deref()))?;
+            }
+            Outcome::Described(artefact) => sinks.artefact(&artefact)?,
+            Outcome::Skipped(skip) => {
+                sinks.skip(&skip)?;
+                self.refuse(skip, complaints);
+            }
+            Outcome::Incomplete(skip) => {
+                sinks.skip(&skip)?;
+                self.skip(skip, complaints);
+            }
+            Outcome::PassedOver(members) => self.totals.other_files += members,
+        }
+        Ok(())
+    }
+
+    /// Notes a file of which nothing was read.
+    fn refuse(&mut self, skip: Skipped, complaints: &mut dyn Write) {
+        self.unread.extend((skip.named && skip.fault).then(|| skip.path.clone()));
+        self.skip(skip, complaints);
+    }
+
     /// Notes a file that was not checked; says so at once if the user named it, or if it is a fault.
     fn skip(&mut self, skip: Skipped, complaints: &mut dyn Write) {
         if skip.named || skip.fault {

@@ -3,6 +3,7 @@
 //! In: the options. Out: [`Sinks`], which pass each report to all formats. All files are opened before any
 //! input is read.
 
+use super::ends::Place;
 use super::tables::Tables;
 use crate::args::check::Check;
 use crate::args::fail_on::FailOn;
@@ -10,7 +11,7 @@ use crate::args::format::{Destination, ReportFormat, When};
 use crate::batch::artefact::Artefact;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
-use crate::identity::{Identity, identity};
+use crate::identity::Identity;
 use crate::input::walk::Skipped;
 use crate::output::Output;
 use crate::render::check::concise::Concise;
@@ -27,10 +28,8 @@ use crate::render::check::text::few::Few;
 use crate::render::check::variant::Variant;
 use crate::render::style::Palette;
 use deburr_core::profile::Share;
-use deburr_tables::FileOf;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use deburr_tables::{FileOf, RecordBatch, Table};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Columns of a line where the output is no terminal.
@@ -78,14 +77,16 @@ pub(super) struct Outlet<'o> {
 }
 
 /// Opens all outlets, of which no more than one is the standard output, and the tables. `inputs`: what the run reads.
+/// `is_stdout`: whether `stdout` is the standard output of this process; otherwise it is memory.
 pub(super) fn open<'o>(
     options: &Check,
     inputs: &[&Path],
-    stdout: &'o mut dyn Write,
-) -> Result<(Vec<Outlet<'o>>, Option<Tables>), Failure> {
+    (stdout, is_stdout): (&'o mut dyn Write, bool),
+    rows: Option<&'o mut Vec<(Table, RecordBatch)>>,
+) -> Result<(Vec<Outlet<'o>>, Option<Tables<'o>>), Failure> {
     let mut stdout = Some(stdout);
     let mut outlets: Vec<Outlet<'o>> = Vec::new();
-    let mut tables = None;
+    let mut tables = rows.map(Tables::in_memory);
     for Destination { format, file } in destinations(options).map_err(Failure::Message)? {
         if format == ReportFormat::Parquet {
             let complaint = |words: &str| Failure::Message(format!("--format parquet: {words}"));
@@ -103,14 +104,9 @@ pub(super) fn open<'o>(
             }
             (None, stdout) => {
                 let Some(out) = stdout.take() else { continue };
-                let file = io::stdout().as_fd().try_clone_to_owned().ok().map(File::from);
-                let metadata = file.and_then(|file| file.metadata().ok()).filter(|it| it.is_file());
-                Outlet {
-                    format,
-                    out: Out::Stdout(out),
-                    identities: metadata.iter().map(identity).collect(),
-                    is_terminal: io::stdout().is_terminal(),
-                }
+                let Place { is_terminal, identities } =
+                    if is_stdout { Place::of_stdout() } else { Place::default() };
+                Outlet { format, out: Out::Stdout(out), identities, is_terminal }
             }
         };
         if let Some(file) = outlets.iter().find_map(|other| outlet.meets(other)) {
@@ -170,13 +166,13 @@ struct Sink<'o> {
 /// All formats of a run.
 pub(super) struct Sinks<'o> {
     sinks: Vec<Sink<'o>>,
-    tables: Option<Tables>,
+    tables: Option<Tables<'o>>,
 }
 
 impl<'o> Sinks<'o> {
     /// Opens the documents. `few`: whether there may be more files than it seems, if they seem few.
     pub(super) fn begin(
-        (outlets, tables): (Vec<Outlet<'o>>, Option<Tables>),
+        (outlets, tables): (Vec<Outlet<'o>>, Option<Tables<'o>>),
         options: &Check,
         color: When,
         fail_on: FailOn,

@@ -1,4 +1,4 @@
-//! `--format parquet=DIR`: reports → the shard of this run.
+//! Tables: reports → the shard of this run (`--format parquet=DIR`), or record batches for the caller.
 
 use crate::batch::artefact::Artefact;
 use crate::cmd::failure::Failure;
@@ -6,26 +6,47 @@ use crate::identity::Identity;
 use crate::input::walk::Skipped;
 use crate::output::shard::{Place, ShardFiles};
 use deburr_core::report::AcrossFinding;
-use deburr_tables::{Error, FileOf, Rows, Shard};
+use deburr_tables::{Batches, Error, FileOf, RecordBatch, Rows, Shard, Table};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The shard that is written.
-pub(super) struct Tables {
-    rows: Rows<Shard<Place>>,
-    files: ShardFiles,
+/// Where rows go.
+enum Taker<'o> {
+    /// The shard that is written. Boxed, as it is much larger than the other.
+    Shard(Box<(Shard<Place>, ShardFiles)>),
+    /// The memory of the caller.
+    Memory(&'o mut Vec<(Table, RecordBatch)>),
+}
+
+impl Batches for Taker<'_> {
+    type Error = Error;
+
+    fn take(&mut self, table: Table, rows: RecordBatch) -> Result<(), Error> {
+        match self {
+            Taker::Shard(shard) => shard.0.take(table, rows),
+            Taker::Memory(batches) => batches.take(table, rows).map_err(Error::from),
+        }
+    }
+}
+
+/// The rows of this run.
+pub(super) struct Tables<'o> {
+    rows: Rows<Taker<'o>>,
     /// Files that are no input.
     pub(super) identities: Vec<Identity>,
 }
 
-impl Tables {
+impl<'o> Tables<'o> {
     /// Opens the files, before anything is read: what cannot be written should fail at once.
-    pub(super) fn open(folder: &Path) -> Result<Tables, Failure> {
+    pub(super) fn open(folder: &Path) -> Result<Tables<'o>, Failure> {
         let (files, shard) = ShardFiles::open(folder).map_err(Failure::Message)?;
-        // A clock before 1970 is wrong, and no reason to fail.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let run = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-        Ok(Tables { rows: Rows::new(run, shard), identities: files.identities(), files })
+        let identities = files.identities();
+        Ok(Tables { rows: Rows::new(now(), Taker::Shard(Box::new((shard, files)))), identities })
+    }
+
+    /// Rows for the caller.
+    pub(super) fn in_memory(batches: &'o mut Vec<(Table, RecordBatch)>) -> Tables<'o> {
+        Tables { rows: Rows::new(now(), Taker::Memory(batches)), identities: Vec::new() }
     }
 
     /// Begins an artefact.
@@ -46,9 +67,20 @@ impl Tables {
     /// Writes what is left, and gives the files their name.
     pub(super) fn end(mut self, across: &[AcrossFinding]) -> Result<(), Failure> {
         self.rows.across(across).map_err(failed)?;
-        let shard = self.rows.finish().map_err(failed)?;
-        self.files.publish(shard).map(drop).map_err(Failure::Message)
+        match self.rows.finish().map_err(failed)? {
+            Taker::Shard(shard) => {
+                let (shard, files) = *shard;
+                files.publish(shard).map(drop).map_err(Failure::Message)
+            }
+            Taker::Memory(_) => Ok(()),
+        }
     }
+}
+
+/// Now, in microseconds since 1970. A clock before that is wrong, and no reason to fail.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 fn failed(error: Error) -> Failure {

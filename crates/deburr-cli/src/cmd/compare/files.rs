@@ -101,9 +101,35 @@ pub(super) fn compared(
         }
         [first, others @ ..] => (ResultFile::open(first, format)?, others),
     };
+    let open = |path: &PathBuf| ResultFile::open(path, format);
+    results_compared(options, &a, others.iter().map(open), rope)
+}
+
+/// Compares two lists of numbers, which stand for files of that name.
+pub(super) fn of_values(
+    options: &Compare,
+    values: [&[f64]; 2],
+    rope: Rope,
+) -> Result<Vec<CompareDocument>, String> {
+    let [a, b] = [("a", values[0]), ("b", values[1])].map(|(name, values)| ResultFile {
+        path: PathBuf::from(name),
+        // The shortest digits that are this number and no other.
+        text: values.iter().map(|value| format!("{value:?}\n")).collect(),
+        format: Format::Values,
+    });
+    results_compared(options, &a, [Ok(b)].into_iter(), rope)
+}
+
+/// Compares one file with each of the others.
+fn results_compared(
+    options: &Compare,
+    a: &ResultFile,
+    others: impl Iterator<Item = Result<ResultFile, String>>,
+    rope: Rope,
+) -> Result<Vec<CompareDocument>, String> {
     let found = a.read()?;
-    let section = |path: &PathBuf| section(options, (&a, &found), &ResultFile::open(path, format)?);
-    let mut sections = others.iter().map(section).collect::<Result<Vec<Section>, String>>()?;
+    let mut sections =
+        others.map(|file| section(options, (a, &found), &file?)).collect::<Result<Vec<Section>, String>>()?;
     judge(options, &mut sections, rope)?;
     let document = |section: Section| {
         let Section { file, comparisons, notes, .. } = section;

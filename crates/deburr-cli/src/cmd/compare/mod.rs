@@ -147,6 +147,15 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     })
 }
 
+/// Compares two lists of numbers, as `--values` does with two files of them: the JSON document.
+pub(crate) fn of_values(options: &Compare, [a, b]: [&[f64]; 2]) -> Result<Vec<u8>, Failure> {
+    let rope = rope(&options.trial)?;
+    let document = files::of_values(options, [a, b], rope).map_err(Failure::Message)?;
+    let mut out = Vec::new();
+    json::render(&document, &mut out)?;
+    Ok(out)
+}
+
 /// The files that a comparison reads.
 fn inputs(options: &Compare) -> Vec<&Path> {
     let values = options.values.iter().flatten();

@@ -4,7 +4,7 @@
 //! another machine, find the rows of what has not changed, and of nothing else. An entry gets its name when it is whole, and
 //! has a hash of itself: whatever a killed run, a full disk or a faulty one left is checked again.
 //!
-//! An entry is [`MAGIC`], frames of rows ([`deburr_tables::Stored`]), the faults as JSON, and a [`Trailer`].
+//! An entry is [`MAGIC`], frames of rows ([`deburr_tables::Stored`]), the faults as JSON, and a trailer: their length, whether to try again, the run, and a hash of all.
 
 use crate::input::mapped::Bytes;
 use crate::output;
@@ -17,7 +17,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 14] = b"deburr rows 1\n";
-/// Length of the faults, whether to try again, the run; then the hash.
+/// Bytes of the trailer before the hash.
 const TRAILER: usize = 4 + 1 + 8;
 const HASH: usize = 32;
 /// The maximum of faults that are kept of one item.
