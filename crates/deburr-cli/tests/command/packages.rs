@@ -107,8 +107,11 @@ fn truncated_package_is_a_fault_and_the_batch_goes_on() {
     scratch.file("tree/last.o", &objects[0].1);
     let (document, output) = json(&[scratch.as_str()]);
     assert_eq!(output.status.code(), Some(2));
+    // The end may be in a member, which is named then, or between two.
     assert!(
-        stderr(&output).contains(&format!("deburr: {cut}!")) && stderr(&output).contains("gzip: cut off")
+        stderr(&output).contains(&format!("deburr: {cut}")) && stderr(&output).contains("gzip: cut off"),
+        "{}",
+        stderr(&output)
     );
     let files = document["files"].as_array().unwrap();
     assert!(files.len() > 10, "what came before the cut is kept");

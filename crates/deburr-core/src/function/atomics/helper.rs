@@ -261,3 +261,32 @@ fn veneer_target(image: &Image<'_>, at: Svma) -> Option<Svma> {
     let page = insn::decode(image.arch, &adrp.to_le_bytes(), at)?.imm?;
     is_veneer.then(|| Svma(page.cast_unsigned()).offset(i64::from(add >> 10 & 0xfff)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `adrp`, `ldrb` and `cbz` with a register each for the page, the base, the byte and the test.
+    const fn test(page: u32, base: u32, byte: u32, tested: u32) -> [u32; 3] {
+        [0x9000_0620 & !0x1f | page, 0x397a_9000 | base << 5 | byte, 0x3400_0060 | tested]
+    }
+
+    #[test]
+    fn a_flag_is_tested_in_one_register_that_nobody_else_needs() {
+        for register in 0..32 {
+            let is_free = (8..=17).contains(&register);
+            assert_eq!(
+                flag_register(test(register, register, register, register)),
+                is_free.then_some(register)
+            );
+        }
+        for other in [test(9, 8, 8, 8), test(8, 9, 8, 8), test(8, 8, 9, 8), test(8, 8, 8, 9)] {
+            assert_eq!(flag_register(other), None, "{other:x?}");
+        }
+        let [adrp, ldrb, _] = test(8, 8, 8, 8);
+        // Over one instruction, on the 64-bit register, and `cbnz`.
+        for cbz in [0x3400_0048, 0xb400_0068, 0x3500_0068] {
+            assert_eq!(flag_register([adrp, ldrb, cbz]), None, "{cbz:x}");
+        }
+    }
+}
