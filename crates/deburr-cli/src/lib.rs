@@ -6,6 +6,7 @@
 mod analysis;
 mod args;
 mod batch;
+mod clock;
 mod cmd;
 mod config;
 mod identity;
@@ -13,6 +14,7 @@ mod input;
 mod module;
 mod names;
 mod output;
+mod percent;
 mod profile;
 mod render;
 mod sha256;

@@ -138,6 +138,7 @@ pub(crate) enum Writer {
     Bench,
     PackMeasure,
     Try,
+    Scan,
 }
 
 /// Reads the command line.

@@ -61,19 +61,26 @@ pub(crate) fn check_all<P: Product, E>(
         for _ in 0..workers {
             scope.spawn(|| in_pool_of_one(work));
         }
-        let mut meter = Meter::new(progress, files);
+        // Files say little where some are packages.
+        let by_bytes = files.iter().any(|file| file.content.is_package());
+        let (length, template) = match by_bytes {
+            true => (files.iter().map(|file| file.size).sum(), "{wide_bar} {bytes}/{total_bytes}"),
+            false => (files.len() as u64, "{wide_bar} {pos}/{len}"),
+        };
+        let mut meter = Meter::new(progress, length, template);
         for turn in 0..files.len() {
             let mut piece = 0;
-            let read = || board.bytes.load(Ordering::Relaxed);
-            while let Some(outcomes) = board.emit(turn, piece, || meter.show(turn, read())) {
+            let done =
+                |files: usize| if by_bytes { board.bytes.load(Ordering::Relaxed) } else { files as u64 };
+            while let Some(outcomes) = board.emit(turn, piece, || meter.show(done(turn), String::new)) {
                 piece += 1;
-                meter.show(turn, read());
+                meter.show(done(turn), String::new);
                 if let Err(error) = meter.with_bar_hidden(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }
             }
-            meter.show(turn + 1, read());
+            meter.show(done(turn + 1), String::new);
         }
         meter.finish();
         Ok(())

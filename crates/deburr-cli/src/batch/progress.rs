@@ -2,8 +2,8 @@
 //! A sign of life is shown where nobody knows how much there is to do.
 
 use crate::args::batch::Progress;
-use crate::input::walk::InputFile;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,53 +12,48 @@ use std::time::{Duration, Instant};
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The meter.
-pub(super) struct Meter {
-    wanted: bool,
+pub(crate) struct Meter {
+    is_wanted: bool,
     since: Instant,
-    /// Files, or bytes.
     length: u64,
-    is_bytes: bool,
+    /// What the bar looks like (indicatif's template).
+    template: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Meter {
-    pub(super) fn new(progress: Progress, files: &[InputFile]) -> Meter {
-        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let is_bytes = files.iter().any(|file| file.content.is_package());
-        Meter {
-            wanted: progress == Progress::Auto && terminal,
-            since: Instant::now(),
-            length: if is_bytes { files.iter().map(|file| file.size).sum() } else { files.len() as u64 },
-            is_bytes,
-            bar: None,
-        }
+    /// Of so much work.
+    pub(crate) fn new(progress: Progress, length: u64, template: &'static str) -> Meter {
+        let is_wanted = progress == Progress::Auto && std::io::stderr().is_terminal();
+        Meter { is_wanted, since: Instant::now(), length, template, bar: None }
     }
 
-    /// Shows how far the run is.
-    pub(super) fn show(&mut self, files: usize, bytes: u64) {
-        if !self.wanted || self.since.elapsed() < PATIENCE {
+    /// Shows how much is done, with a message where the template has room for one.
+    pub(crate) fn show(&mut self, done: u64, message: impl FnOnce() -> String) {
+        if !self.is_wanted || self.since.elapsed() < PATIENCE {
             return;
         }
         let begin = || {
-            let bar = ProgressBar::new(self.length);
-            match ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}") {
-                Ok(style) if self.is_bytes => bar.with_style(style),
-                _ => bar,
+            let bar = ProgressBar::new(self.length).with_elapsed(PATIENCE);
+            match ProgressStyle::with_template(self.template) {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
             }
         };
-        let position = if self.is_bytes { bytes } else { files as u64 };
-        self.bar.get_or_insert_with(begin).set_position(position);
+        let bar = self.bar.get_or_insert_with(begin);
+        bar.set_message(message());
+        bar.set_position(done);
     }
 
     /// Writes while the bar is hidden.
-    pub(super) fn with_bar_hidden<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub(crate) fn with_bar_hidden<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(write),
             None => write(),
         }
     }
 
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -74,8 +69,7 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) fn new(progress: Progress, what: String) -> Life {
-        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-        if progress == Progress::Never || !terminal {
+        if progress == Progress::Never || !std::io::stderr().is_terminal() {
             return Life { over: None, thread: None };
         }
         let (over, is_over) = channel();

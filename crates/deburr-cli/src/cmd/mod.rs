@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
                 Writer::Bench => include_bytes!("../schema-bench.json"),
                 Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
                 Writer::Try => include_bytes!("../schema-try.json"),
+                Writer::Scan => include_bytes!("../schema-scan.json"),
             })?;
             ExitCode::SUCCESS
         }

@@ -70,8 +70,13 @@ impl ShardFiles {
         metadata.map(|it| identity(&it)).collect()
     }
 
-    /// Writes what is left, and gives the files their name, which it returns.
-    pub(crate) fn publish(self, shard: Shard<Place>) -> Result<String, String> {
+    /// Writes what is left, and gives the files their name, which it returns. `before` is run when that is known, and nothing has
+    /// it yet, while no other process names or removes a shard in the directory.
+    pub(crate) fn publish(
+        self,
+        shard: Shard<Place>,
+        before: impl FnOnce(&str) -> Result<(), String>,
+    ) -> Result<String, String> {
         let name = shard.finish().map_err(|error| error.to_string())?;
         for it in &self.temporaries {
             // A disk that is full may say so only now.
@@ -80,6 +85,7 @@ impl ShardFiles {
         // A shard of the same rows may be there, with another time: the two never mix, as there are no artefacts of that
         // name until all is of one run.
         let _lock = locked(&self.folder)?;
+        before(&name)?;
         remove(&self.folder, Table::Artefacts, &name)?;
         for Temporary { folder, mut file } in self.temporaries {
             let path = folder.join(file_name(&name));
@@ -109,9 +115,7 @@ fn remove(folder: &Path, table: Table, shard: &str) -> Result<(), String> {
     }
 }
 
-/// Removes a shard, the artefacts first: what is left of it counts nowhere.
+/// Removes a shard, the artefacts first: what is left of it counts nowhere. For who publishes another in its place.
 pub(crate) fn remove_shard(folder: &Path, shard: &str) -> Result<(), String> {
-    let _lock = locked(folder)?;
-    let last_first = Table::ALL.into_iter().rev();
-    last_first.into_iter().try_for_each(|table| remove(folder, table, shard))
+    Table::ALL.into_iter().rev().try_for_each(|table| remove(folder, table, shard))
 }

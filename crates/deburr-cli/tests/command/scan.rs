@@ -1,7 +1,7 @@
 //! `deburr scan`: the rows of a check, each item once, whatever ends or changes meanwhile.
 
 use super::packages::{gzip, objects, tar};
-use super::{Scratch, stderr, stdout};
+use super::{Scratch, deburr, schema_faults, stderr, stdout};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -33,9 +33,12 @@ fn scanning(archive: &Path, tables: &Path) -> Command {
 
 /// What a scan says of itself.
 fn scan(archive: &Path, tables: &Path, options: &[&str]) -> (Value, Output) {
-    let output = scanning(archive, tables).arg("--json").args(options).output().unwrap();
-    let summary = serde_json::from_slice(&output.stdout);
-    (summary.unwrap_or_else(|_| panic!("{}", stderr(&output))), output)
+    let output = scanning(archive, tables).args(["--format", "json"]).args(options).output().unwrap();
+    let summary: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    let schema: Value = serde_json::from_slice(&deburr(&["schema", "scan"]).stdout).unwrap();
+    assert!(schema_faults(&schema, &summary).is_empty(), "{:?}", schema_faults(&schema, &summary));
+    (summary, output)
 }
 
 /// The rows of a table, without the moment of the run, sorted.
@@ -129,7 +132,7 @@ fn parts_together_are_the_whole() {
         assert_eq!(summary["run"], 1_700_000_000.0);
     }
     assert_eq!(all_rows(&parts), all_rows(&whole));
-    // The same part again, and with other rows: it stands for what it was.
+    // The same part again, and with other rows: it replaces what it was.
     scan(&archive, &parts, &["--shard", "2/3", "--run", "1700000000"]);
     assert_eq!(all_rows(&parts), all_rows(&whole));
     fs::remove_dir_all(archive.join("pool")).unwrap();
@@ -137,6 +140,10 @@ fn parts_together_are_the_whole() {
         scan(&archive, &parts, &["--shard", &format!("{number}/3"), "--run", "1700000000"]);
     }
     assert_eq!(rows(&parts, "artefacts").len(), 5);
+    let other = scanning(&archive, &parts).args(["--shard", "1/2", "--run", "1700000000"]).output().unwrap();
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("was begun in 3 parts, and not in 2"), "{}", stderr(&other));
+    assert_eq!(rows(&parts, "artefacts").len(), 5, "nothing is there twice");
     let without = scanning(&archive, &parts).args(["--shard", "1/3"]).output().unwrap();
     assert_eq!(without.status.code(), Some(2));
     assert!(stderr(&without).contains("--run <SECONDS>"), "{}", stderr(&without));
@@ -227,7 +234,7 @@ fn a_change_under_the_same_times_is_seen_where_the_clock_cannot_vouch() {
     let (archive, tables) = (archive(&scratch, 2), scratch.join("tables"));
     let (one, other) = (archive.join("pool/0/p0.tgz"), fs::read(archive.join("pool/1/p1.tgz")).unwrap());
     let touch = |when: &str| Command::new("touch").args(["-d", when]).arg(&one).status().unwrap();
-    // A clock that was ahead, and one that was far behind.
+    // A clock that was too early, and one that was too late.
     for when in ["2100-01-01", "1971-01-01"] {
         assert!(touch(when).success());
         scan(&archive, &tables, &[]);
@@ -247,7 +254,8 @@ fn two_scans_into_one_directory_are_one() {
     let scratch = Scratch::new("scan-two");
     let (archive, tables) = (archive(&scratch, 12), scratch.join("tables"));
     let (clean, _) = scan(&archive, &scratch.join("clean"), &[]);
-    let start = || scanning(&archive, &tables).arg("--json").stdout(Stdio::piped()).spawn().unwrap();
+    let start =
+        || scanning(&archive, &tables).args(["--format", "json"]).stdout(Stdio::piped()).spawn().unwrap();
     let outputs = [start(), start(), start()].map(|child| child.wait_with_output().unwrap());
     for output in &outputs {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
@@ -271,7 +279,7 @@ fn a_full_disk_leaves_no_shard_and_the_next_scan_goes_on() {
         let script = format!(
             "mount -t tmpfs -o size=48k none '{full}' && '{deburr}' scan --tables '{tables}' --cache '{cache}' '{archive}'; \
              status=$?; find '{tables}' -type f; \
-             mount -o remount,size=64m '{full}' && '{deburr}' scan --json --tables '{tables}' --cache '{cache}' '{archive}' >&2; \
+             mount -o remount,size=64m '{full}' && '{deburr}' scan --format json --tables '{tables}' --cache '{cache}' '{archive}' >&2; \
              exit $status",
             full = full.display(),
             deburr = super::program(),

@@ -2,6 +2,7 @@
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::args::batch::{Batch, Packages, Progress};
+use crate::args::format::Format;
 use crate::cmd::scan::item::Part;
 use crate::system_error::error_text;
 use clap::Args;
@@ -60,9 +61,9 @@ pub(crate) struct Scan {
     /// Take a folder as it is, even if it has an index
     #[arg(long, help_heading = "Input")]
     pub(crate) no_index: bool,
-    /// Print what was done as JSON
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    /// Output format of what was done
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) format: Format,
     /// When to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
     pub(crate) progress: Progress,

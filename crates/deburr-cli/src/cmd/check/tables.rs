@@ -1,6 +1,7 @@
 //! Tables: reports → the shard of this run (`--format parquet=DIR`), or record batches for the caller.
 
 use crate::batch::artefact::Artefact;
+use crate::clock::microseconds;
 use crate::cmd::failure::Failure;
 use crate::identity::Identity;
 use crate::input::walk::Skipped;
@@ -8,7 +9,6 @@ use crate::output::shard::{Place, ShardFiles};
 use deburr_core::report::AcrossFinding;
 use deburr_tables::{Batches, Error, FileOf, RecordBatch, Rows, Shard, Table};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where rows go.
 enum Taker<'o> {
@@ -41,12 +41,12 @@ impl<'o> Tables<'o> {
     pub(super) fn open(folder: &Path) -> Result<Tables<'o>, Failure> {
         let (files, shard) = ShardFiles::open(folder).map_err(Failure::Message)?;
         let identities = files.identities();
-        Ok(Tables { rows: Rows::new(now(), Taker::Shard(Box::new((shard, files)))), identities })
+        Ok(Tables { rows: Rows::new(microseconds(), Taker::Shard(Box::new((shard, files)))), identities })
     }
 
     /// Rows for the caller.
     pub(super) fn in_memory(batches: &'o mut Vec<(Table, RecordBatch)>) -> Tables<'o> {
-        Tables { rows: Rows::new(now(), Taker::Memory(batches)), identities: Vec::new() }
+        Tables { rows: Rows::new(microseconds(), Taker::Memory(batches)), identities: Vec::new() }
     }
 
     /// Begins an artefact.
@@ -70,17 +70,11 @@ impl<'o> Tables<'o> {
         match self.rows.finish().map_err(failed)? {
             Taker::Shard(shard) => {
                 let (shard, files) = *shard;
-                files.publish(shard).map(drop).map_err(Failure::Message)
+                files.publish(shard, |_| Ok(())).map(drop).map_err(Failure::Message)
             }
             Taker::Memory(_) => Ok(()),
         }
     }
-}
-
-/// Now, in microseconds since 1970. A clock before that is wrong, and no reason to fail.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 fn failed(error: Error) -> Failure {

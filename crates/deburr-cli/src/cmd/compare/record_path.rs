@@ -4,18 +4,18 @@
 //! A record's name begins with a digest of its commands, so that the last one of the same commands is found
 //! again.
 
+use crate::clock::since_1970;
 use deburr_lab::measure::record::Header;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A name for a new record.
 pub(super) fn new(header: &Header) -> Result<PathBuf, String> {
     let folder = folder()?;
     fs::create_dir_all(&folder)
         .map_err(|error| format!("{}: {error} (--record FILE chooses another place)", folder.display()))?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let now = since_1970().as_millis();
     // Digits in equal number, so that names sort by time.
     Ok(folder.join(format!("{}-{now:013}-{}.jsonl", digest(header), std::process::id())))
 }

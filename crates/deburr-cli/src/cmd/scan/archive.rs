@@ -99,7 +99,7 @@ fn indexed(
         });
     })?;
     let mut faults: Vec<Fault> =
-        remarks.first.into_iter().map(|it| (it.index.clone(), it.to_string())).collect();
+        remarks.first.into_iter().map(|it| (format!("{}{}", it.index, it.place), it.what)).collect();
     if remarks.more > 0 {
         faults.push(("…".to_owned(), format!("{} more remarks on indices", remarks.more)));
     }

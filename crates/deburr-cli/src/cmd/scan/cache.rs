@@ -29,7 +29,7 @@ pub(super) type Fault = (String, String);
 /// The rows of earlier scans.
 pub(super) struct Cache {
     folder: PathBuf,
-    /// A hash of what all rows depend on besides their item.
+    /// A hash of what all rows depend on, other than their item.
     options: String,
 }
 

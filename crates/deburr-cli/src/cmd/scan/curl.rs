@@ -3,8 +3,8 @@
 //! curl is a program of its own: it knows proxies, certificates and retries, and brings no second TLS into this one.
 
 use crate::output::temporary::TemporaryFile;
+use crate::percent::encoded;
 use deburr_archive::Fetch;
-use std::fmt::Write;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,28 +28,7 @@ impl Curl {
 
     /// The URL of a path below a root.
     pub(super) fn url(root: &str, path: &str) -> String {
-        let mut url = format!("{}/", root.trim_end_matches('/'));
-        for byte in path.bytes() {
-            match byte {
-                b'a'..=b'z'
-                | b'A'..=b'Z'
-                | b'0'..=b'9'
-                | b'/'
-                | b'-'
-                | b'.'
-                | b'_'
-                | b'~'
-                | b'='
-                | b','
-                | b'@' => {
-                    url.push(byte.into());
-                }
-                _ => {
-                    let _ = write!(url, "%{byte:02X}");
-                }
-            }
-        }
-        url
+        format!("{}/{}", root.trim_end_matches('/'), encoded(path, "-._~/=,@"))
     }
 }
 

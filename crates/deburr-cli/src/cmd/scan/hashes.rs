@@ -3,16 +3,16 @@
 //! A file counts as the same by its size, both times and its inode. A file that had changed shortly before it was hashed, or
 //! later than the clock says, is hashed again: a second change might leave the same times.
 
+use crate::clock::since_1970;
 use crate::input::mapped::Bytes;
-use crate::output::Output;
+use crate::output;
 use crate::sha256::sha256;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What tells whether a file has changed. Times are nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,11 +38,6 @@ impl Stamp {
     fn is_settled(self, moment: i128) -> bool {
         self.modified.max(self.changed) + 2_000_000_000 < moment
     }
-}
-
-fn now() -> i128 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i128::try_from(since.as_nanos()).unwrap_or(0)
 }
 
 /// The hashes.
@@ -78,10 +73,8 @@ impl Hashes {
         if !self.is_new {
             return Ok(());
         }
-        let mut out = Output::open(&self.file, &[])?;
         let text = serde_json::to_vec(&self.known).map_err(|error| error.to_string())?;
-        out.write_all(&text).map_err(|error| format!("{}: {error}", self.file.display()))?;
-        out.finish()
+        output::write(&self.file, &text, &[])
     }
 }
 
@@ -91,7 +84,7 @@ pub(super) struct Moment(i128);
 
 impl Moment {
     pub(super) fn now() -> Moment {
-        Moment(now())
+        Moment(i128::try_from(since_1970().as_nanos()).unwrap_or(0))
     }
 }
 

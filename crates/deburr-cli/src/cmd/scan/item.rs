@@ -2,6 +2,7 @@
 
 use crate::input::content::Content;
 use crate::sha256::sha256;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// A package, or a file of its own.
@@ -52,18 +53,15 @@ impl Part {
     }
 }
 
-/// In the order of their paths, each path once: a second file whose name looks the same is told by a number.
+/// In the order of their paths, each path once: another file whose name looks the same is distinguished by a number.
 pub(super) fn in_order(mut items: Vec<Item>) -> Vec<Item> {
     items.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut before: Option<(String, u64)> = None;
+    let mut taken: HashSet<String> = HashSet::new();
     for item in &mut items {
-        match &mut before {
-            Some((path, count)) if *path == item.path => {
-                *count += 1;
-                item.path = format!("{path}#{count}");
-            }
-            _ => before = Some((item.path.clone(), 1)),
-        }
+        let numbered = (2..).map(|number| format!("{}#{number}", item.path));
+        let free = std::iter::once(item.path.clone()).chain(numbered).find(|path| !taken.contains(path));
+        item.path = free.unwrap_or_default();
+        taken.insert(item.path.clone());
     }
     items
 }
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_the_same_are_told_apart() {
+    fn each_item_has_a_path_of_its_own() {
         let item = |path: &str| Item {
             path: path.to_owned(),
             place: Place::Here(PathBuf::new()),
@@ -105,10 +103,10 @@ mod tests {
             is_stated: false,
         };
         let paths: Vec<String> =
-            in_order(["b", "a\u{fffd}", "a\u{fffd}", "c", "a\u{fffd}"].map(item).to_vec())
+            in_order(["b", "a\u{fffd}", "a\u{fffd}#2", "c", "a\u{fffd}", "a\u{fffd}"].map(item).to_vec())
                 .into_iter()
                 .map(|item| item.path)
                 .collect();
-        assert_eq!(paths, ["a\u{fffd}", "a\u{fffd}#2", "a\u{fffd}#3", "b", "c"]);
+        assert_eq!(paths, ["a\u{fffd}", "a\u{fffd}#2", "a\u{fffd}#3", "a\u{fffd}#2#2", "b", "c"]);
     }
 }

@@ -1,9 +1,10 @@
 //! What became of the items → the shard of the scan, in the order of their paths.
 
 use super::cache::Cache;
-use super::work::Fate;
+use super::course::Fate;
+use super::written::Note;
 use crate::output::shard::{Place, ShardFiles};
-use deburr_tables::{Batches, Error, Rows, Shard, replay};
+use deburr_tables::{Error, Rows, Shard, replay};
 
 /// What is in a shard.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,13 +14,14 @@ pub(super) struct Published {
     pub(super) faults: Vec<(String, String)>,
 }
 
-/// Writes the shard to files that are open. `run`: when the scan began, in microseconds since 1970.
+/// Writes the shard to files that are open. `run`: when the scan began, in microseconds since 1970. `note`: what the same scan
+/// wrote before, if it has a name.
 ///
 /// # Errors
 /// With the path, for people.
 pub(super) fn publish(
     (files, mut shard): (ShardFiles, Shard<Place>),
-    cache: &Cache,
+    (cache, note): (&Cache, Option<&Note>),
     run: i64,
     fates: &[(String, Fate)],
 ) -> Result<Published, String> {
@@ -36,15 +38,16 @@ pub(super) fn publish(
                 replay(kept.rows(), run, &mut shard).map_err(told)?;
                 faults.extend(kept.faults);
             }
-            Fate::Failed(reason) => {
-                let mut rows = Rows::new(run, Vec::new());
-                rows.failure(path, reason).map_err(|error| error.to_string())?;
-                for (table, rows) in rows.finish().map_err(|error| error.to_string())? {
-                    shard.take(table, rows).map_err(told)?;
-                }
-                faults.push((path.clone(), reason.clone()));
-            }
+            Fate::Failed(reason) => faults.push((path.clone(), reason.clone())),
         }
     }
-    Ok(Published { shard: files.publish(shard)?, faults })
+    let mut failed = Rows::new(run, shard);
+    for (path, fate) in fates {
+        if let Fate::Failed(reason) = fate {
+            failed.failure(path, reason).map_err(told)?;
+        }
+    }
+    let shard = failed.finish().map_err(told)?;
+    let replace = |name: &str| note.map_or(Ok(()), |note| note.replace(name));
+    Ok(Published { shard: files.publish(shard, replace)?, faults })
 }

@@ -3,10 +3,10 @@
 //! In: items with the files that they are. Out: what became of each, in the cache or as a reason. An item is kept as soon as
 //! it is checked: a run that is killed has lost those that it had in hand.
 
-use super::cache::{Cache, Entry, Fault, Key};
+use super::cache::{Cache, Entry, Fault};
+use super::course::{Course, Fate};
 use super::hashes::{Hashes, Moment, Stamp};
 use super::item::Item;
-use super::meter::Meter;
 use crate::args::batch::Progress;
 use crate::batch;
 use crate::batch::compared::ComparedFacts;
@@ -19,15 +19,6 @@ use deburr_tables::{Error, FileOf, Rows, Stored};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What became of an item.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Its rows are kept under that name.
-    Kept(Key),
-    /// There are none, for that reason.
-    Failed(String),
-}
-
 /// What all items of a scan share.
 pub(super) struct Work<'p> {
     plan: &'p BatchPlan,
@@ -37,8 +28,9 @@ pub(super) struct Work<'p> {
     run: i64,
 }
 
-/// An item that is here.
+/// An item that is here, and its number.
 pub(super) struct Input<'i> {
+    pub(super) number: usize,
     pub(super) item: &'i Item,
     pub(super) place: PathBuf,
 }
@@ -60,59 +52,47 @@ impl<'p> Work<'p> {
         Work { plan, rulings: Rulings::new(&plan.analysis, false), cache, run }
     }
 
-    /// Checks items, each with a number; what becomes of each is told as soon as it is kept.
+    /// Checks items. What becomes of each is told as soon as it is kept.
     ///
     /// # Errors
     /// Where rows cannot be written, for people.
     pub(super) fn check(
         &mut self,
-        inputs: &[(usize, Input<'_>)],
+        inputs: &[Input<'_>],
         hashes: &mut Hashes,
-        meter: &mut Meter,
-        mut told: impl FnMut(usize, Fate),
+        course: &mut Course,
     ) -> Result<(), String> {
         let moment = Moment::now();
-        let stamps: Vec<Option<Stamp>> = inputs.iter().map(|(_, input)| stamp(&input.place)).collect();
-        let files: Vec<InputFile> = inputs.iter().map(|(_, input)| input.file()).collect();
-        let mut current: Option<Current<'p>> = None;
-        let mut next = 0;
-        let plan = self.plan;
-        let mut ended = |work: &mut Self, it: Current<'p>, meter: &mut Meter| -> Result<(), String> {
-            let Some((number, input)) = inputs.get(it.turn) else { return Ok(()) };
-            let (turn, sha256) = (it.turn, it.sha256.clone());
-            let fate = work.end(it, input.item)?;
-            if let (Some(sha256), Some(Some(before))) = (sha256, stamps.get(turn))
+        let stamps: Vec<Option<Stamp>> = inputs.iter().map(|input| stamp(&input.place)).collect();
+        let files: Vec<InputFile> = inputs.iter().map(Input::file).collect();
+        let mut end = |work: &mut Self, ended: Current<'p>| -> Result<(), String> {
+            let (Some(input), Some(before)) = (inputs.get(ended.turn), stamps.get(ended.turn)) else {
+                return Ok(());
+            };
+            if let (Some(before), Some(sha256)) = (before, &ended.sha256)
                 && stamp(&input.place).as_ref() == Some(before)
             {
-                hashes.note(&input.item.path, *before, moment, &sha256);
+                hashes.note(&input.item.path, *before, moment, sha256);
             }
-            meter.add(1, input.item.size);
-            told(*number, fate);
+            course.ended(input.number, input.item, work.end(ended, input.item)?);
             Ok(())
         };
-        let emit = |turn: usize, outcomes: Vec<Outcome<CheckedFile>>| -> Result<(), String> {
-            while next <= turn {
-                if let Some(before) = current.take() {
-                    ended(self, before, meter)?;
+        let mut current: Option<Current<'p>> = None;
+        let plan = self.plan;
+        batch::check_all(&files, plan, Progress::Never, |turn, outcomes: Vec<Outcome<CheckedFile>>| {
+            let mut item = match current.take() {
+                Some(item) if item.turn == turn => item,
+                ended => {
+                    ended.map_or(Ok(()), |ended| end(self, ended))?;
+                    self.begin(turn)?
                 }
-                current = Some(self.begin(next)?);
-                next += 1;
-            }
-            let Some(current) = &mut current else { return Ok(()) };
-            let path = inputs.get(turn).map_or("", |(_, input)| input.item.path.as_str());
-            outcomes.into_iter().try_for_each(|outcome| self.take(current, outcome, path))
-        };
-        batch::check_all(&files, plan, Progress::Never, emit)?;
-        while next < inputs.len() || current.is_some() {
-            if let Some(before) = current.take() {
-                ended(self, before, meter)?;
-            }
-            if next < inputs.len() {
-                current = Some(self.begin(next)?);
-                next += 1;
-            }
-        }
-        Ok(())
+            };
+            let path = inputs.get(turn).map_or("", |input| input.item.path.as_str());
+            outcomes.into_iter().try_for_each(|outcome| self.take(&mut item, outcome, path))?;
+            current = Some(item);
+            Ok::<(), String>(())
+        })?;
+        current.map_or(Ok(()), |last| end(self, last))
     }
 
     fn begin(&self, turn: usize) -> Result<Current<'p>, String> {

@@ -3,6 +3,7 @@
 //! In: a finding or a path. Out: text for every format that names places in files.
 
 use crate::config::allow::NO_NAME;
+use crate::percent::encoded;
 use deburr_core::report::PlacedFinding;
 use std::borrow::Cow;
 
@@ -30,27 +31,9 @@ pub(super) fn local<'p>(path: &'p str, here: Option<&str>) -> &'p str {
 
 /// A path as a URI reference (RFC 3986): relative, or of the scheme `file`.
 pub(super) fn uri(path: &str) -> String {
-    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
-    for &byte in path.as_bytes() {
-        match byte {
-            // A colon in the first segment would look like a scheme; it is escaped everywhere.
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'-'
-            | b'.'
-            | b'_'
-            | b'~'
-            | b'/'
-            | b'!'
-            | b'+'
-            | b'@' => {
-                uri.push(char::from(byte));
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    // A colon in the first segment would look like a scheme; it is escaped everywhere.
+    format!("{scheme}{}", encoded(path, "-._~/!+@"))
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ fn body_around(image: &Image<'_>, lse: Svma) -> Option<Helper> {
     Some(Helper { extent: Extent { start, end: end.offset(4) }, name: name(&insn, is_sync)? })
 }
 
-/// The register in which `adrp`, `ldrb`, `cbz` over the two instructions behind it test a flag: one that neither has an argument
+/// The register in which `adrp`, `ldrb`, `cbz` over the next two instructions test a flag: one that neither has an argument
 /// nor must be kept for the caller.
 fn flag_register([adrp, ldrb, cbz]: [u32; 3]) -> Option<u32> {
     let register = tested_by_cbz_12(cbz).filter(|register| (8..=17).contains(register))?;
