@@ -109,7 +109,7 @@ def page(figures):
     days = run["first"] if run["first"] == run["last"] else f"{run['first']} to {run['last']}"
     lines = [f"# What {checked:,} packages hold", "",
              f"`scripts/census` wrote this page and its charts from [results.json](census/results.json): deburr {run['tool_version']} on {checked:,} packages ({days}), tables by "
-             "`deburr check --baseline claim --format parquet=DIR`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
+             "`deburr scan --baseline claim`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
              "A share is one of the packages that hold code of the architecture. It says what code is there, and nothing about its speed.", ""]
     lines += [*summary(census, figures["levels"]["gains"]), ""]
     for part in (sample, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
@@ -235,7 +235,7 @@ def gains(figures):
              "`x86-64` and `x86-64-v3`, compared by `deburr diff`. Counted are functions whose vectors are of 256 bits in the second build and narrower or absent in "
              "the first, and functions with bit manipulation (BMI1, BMI2, LZCNT, MOVBE) that had none. What changes is the code; whether a program runs faster is a "
              "question for `deburr compare`.", "", "![Share of code in functions that use more at x86-64-v3](census/gains.svg)", "",
-             f"*chosen*: functions of the first build that it provably enters only after a check of the CPU, in {chosen} projects. They are no gain. What they stand in for is counted "
+             f"*chosen*: functions of the first build that it provably enters only after a check of the CPU, in {chosen} projects. They are no gain. What they replace is counted "
              "if it changes, so that the share is an upper limit there. A function counts as a whole, with one such instruction as with a hundred.", ""]
     cells = [[row["package"], row["version"], number(row["functions"]), row["wide_functions"], row["arithmetic_functions"], row["bit_functions"], f"{row['percent_of_functions']:.1f} %",
               f"{row['percent_of_code']:.1f} %", f"{row['percent_wide']:.1f} %", row["chosen_at_run_time"]] for row in rows]
