@@ -120,7 +120,7 @@ def test_a_named_file_that_is_no_program_is_skipped_among_others_and_refused_alo
 
 
 def test_what_is_no_path_and_no_bytes_is_a_type_error() -> None:
-    for wrong in [1, None, [1], [("name", "text")], 1.5]:
+    for wrong in [1, None, [1], [("name", "text")], [("name", 5)], [("name", [1])], 1.5]:
         with pytest.raises(TypeError):
             deburr.check(wrong)  # type: ignore[arg-type]
 

@@ -21,6 +21,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 Input = Union[Path, Bytes, "tuple[str, Bytes]"]
 """A path (a file, a directory, a package), bytes, or bytes with a name."""
 
+BYTES = (bytes, bytearray, memoryview)
 ROWS_SHOWN = 20
 
 
@@ -107,11 +108,11 @@ def _list(names: str | Sequence[str]) -> Sequence[str]:
 
 
 def _several(inputs: Input | Iterable[Input]) -> Iterable[Input]:
-    if isinstance(inputs, (str, bytes, bytearray, memoryview, os.PathLike)):
+    if isinstance(inputs, (str, os.PathLike, *BYTES)):
         return [inputs]
     if isinstance(inputs, tuple) and len(inputs) == 2:
         name, content = inputs
-        if isinstance(name, str) and isinstance(content, (bytes, bytearray, memoryview)):
+        if isinstance(name, str) and isinstance(content, BYTES):
             return [(name, content)]
     return inputs
 
@@ -154,8 +155,10 @@ def check(
     for one in _several(inputs):
         if isinstance(one, tuple):
             name, content = one
+            if not isinstance(content, BYTES):
+                raise TypeError(f"{name}: bytes expected, not {type(content).__name__}")
             held.append((name, bytes(content)))
-        elif isinstance(one, (bytes, bytearray, memoryview)):
+        elif isinstance(one, BYTES):
             held.append(("-", bytes(one)))
         else:
             paths.append(os.fspath(one))
