@@ -17,7 +17,7 @@ use table::ArrowTable;
 pyo3::import_exception!(deburr._error, Error);
 
 /// What a check found.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "deburr._native")]
 struct Checked {
     /// The document of `deburr check --format json`.
     #[pyo3(get)]

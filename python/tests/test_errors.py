@@ -104,12 +104,23 @@ def test_nothing_is_written(word: str, tmp_path: Path) -> None:
 
 
 def test_two_inputs_of_one_name_are_refused() -> None:
-    assert "one name" in failure([b"a", b"b"]).reason
+    assert failure([b"a", b"b"]).reason == "-: bytes of one name are given twice"
+    assert failure([("a", b"a"), "/nonexistent", ("a", b"a")]).reason.startswith("a: bytes of one name")
     assert "the name of bytes" in failure([str(FIXTURES), (str(FIXTURES), b"a")]).reason
 
 
+def test_a_named_file_that_is_no_program_is_skipped_among_others_and_refused_alone(tmp_path: Path) -> None:
+    good = next(FIXTURES.glob("*/hit-*.o"))
+    text = tmp_path / "text"
+    text.write_text("no program")
+    assert failure(text).path == str(text)
+    report = deburr.check([text, good])
+    assert [skip.path for skip in report.skipped] == [str(text)] and report.status < 2
+    assert failure([b"no program", good]).path == "-"
+
+
 def test_what_is_no_path_and_no_bytes_is_a_type_error() -> None:
-    for wrong in [1, None, [1], [("name", "text")], 1.5]:
+    for wrong in [1, None, [1], [("name", "text")], [("name", 5)], [("name", [1])], 1.5]:
         with pytest.raises(TypeError):
             deburr.check(wrong)  # type: ignore[arg-type]
 

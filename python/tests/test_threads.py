@@ -1,4 +1,4 @@
-"""Python goes on while something is checked; and how much slower the module is than the command."""
+"""Python goes on while something is checked; and a check takes no more time than the command, and leaves nothing in memory."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def cpu_seconds(who: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def test_the_cpu_time_of_a_check_is_measured(large: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A ratio to read: other work on the machine changes it, so that it is no verdict."""
+def test_a_check_takes_the_cpu_time_of_the_command(large: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The ratio is about 1. Other work on the machine changes it, but not as work done twice would."""
     of_module, of_command = [], []
     for _ in range(5):
         before = cpu_seconds(resource.RUSAGE_SELF)
@@ -82,7 +82,7 @@ def test_the_cpu_time_of_a_check_is_measured(large: Path, capsys: pytest.Capture
     ratio = min(of_module) / min(of_command)
     with capsys.disabled():
         print(f"\n{large.name}: module {min(of_module):.3f} s, command {min(of_command):.3f} s of CPU, ratio {ratio:.3f}")
-    assert ratio > 0
+    assert ratio < 1.7
 
 
 def test_memory_does_not_grow_with_the_number_of_checks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -56,6 +57,21 @@ def test_a_page_for_notebooks_has_no_markup_of_the_input() -> None:
     page = deburr.check([("<script>alert(1)</script>", content), *((f"f{number}", content) for number in range(30))])._repr_html_()
     assert "<script" not in page and "&lt;script&gt;" in page
     assert page.count("<tr>") == 21 and "and 11 more files" in page
+
+
+def test_a_report_and_an_error_go_to_another_process() -> None:
+    good = next(FIXTURES.glob("*/hit-*.o"))
+    report = deburr.check(good)
+    copy = pickle.loads(pickle.dumps(report))
+    assert (copy.to_json(), copy.status, copy.complaints) == (report.to_json(), report.status, report.complaints)
+    assert copy.document == report.document
+    with pytest.raises(deburr.Error) as caught:
+        deburr.check([good, "/nonexistent"])
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (str(error), error.path) == (str(caught.value), "/nonexistent")
+    assert error.report.to_json() == caught.value.report.to_json()  # type: ignore[union-attr]
+    with pytest.raises(TypeError):
+        pickle.dumps(deburr.check(good, tables=True))
 
 
 def test_typed_objects_are_frozen() -> None:

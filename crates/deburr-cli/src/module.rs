@@ -84,22 +84,20 @@ impl From<Failure> for Fault {
 /// # Errors
 /// Where the options mean nothing. What could not be checked is in the document, and in [`Checked::refused`].
 pub fn check(call: CheckCall) -> Result<Checked, Fault> {
-    let CheckCall { options, paths, held, wants_tables } = call;
+    let CheckCall { options, paths, held: of_caller, wants_tables } = call;
+    let mut held = HeldInputs::new();
+    for (name, bytes) in of_caller {
+        if held.insert(name.clone(), bytes).is_some() {
+            return Err(Fault(format!("{}: bytes of one name are given twice", name.display())));
+        }
+    }
     for path in &paths {
-        refuse(path)?;
+        refuse(path, &held)?;
     }
-    if let Some((name, _)) = held.iter().find(|(name, _)| paths.contains(name)) {
-        return Err(Fault(format!("{}: a path, and the name of bytes, too", name.display())));
-    }
-    let names = held.len();
-    let inputs: Vec<PathBuf> = paths.into_iter().chain(held.iter().map(|(name, _)| name.clone())).collect();
+    let inputs: Vec<PathBuf> = paths.into_iter().chain(held.keys().cloned()).collect();
     let words = ["check", "--format", "json", "--progress", "never"].map(OsString::from).into_iter();
     let named = inputs.iter().cloned().map(PathBuf::into_os_string);
     let words: Vec<OsString> = words.chain(options).chain([OsString::from("--")]).chain(named).collect();
-    let held: HeldInputs = held.into_iter().collect();
-    if held.len() < names {
-        return Err(Fault("two bytes of one name".to_owned()));
-    }
     let options = match parsed(&words)? {
         Verb::Check(options) if options.paths == inputs => options,
         _ => return Err(Fault("a path among the options".to_owned())),
@@ -154,11 +152,14 @@ fn parsed(words: &[OsString]) -> Result<Verb, Fault> {
     Ok(words.verb)
 }
 
-/// The standard input is the program's, and a path with a zero byte is none.
-fn refuse(path: &Path) -> Result<(), Fault> {
+/// Refuses what is no path here: the standard input is the program's, and a name of bytes is taken.
+fn refuse(path: &Path, held: &HeldInputs) -> Result<(), Fault> {
     match path.as_os_str().as_encoded_bytes() {
         b"" => Err(Fault("an empty path".to_owned())),
         b"-" => Err(Fault("-: the standard input is the program's; give its bytes".to_owned())),
+        _ if held.contains_key(path) => {
+            Err(Fault(format!("{}: a path, and the name of bytes, too", path.display())))
+        }
         _ => Ok(()),
     }
 }

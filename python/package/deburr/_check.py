@@ -21,6 +21,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 Input = Union[Path, Bytes, "tuple[str, Bytes]"]
 """A path (a file, a directory, a package), bytes, or bytes with a name."""
 
+BYTES = (bytes, bytearray, memoryview)
 ROWS_SHOWN = 20
 
 
@@ -28,16 +29,18 @@ class Report:
     """What a check found. It has no more than the JSON document, from which objects are made when they are wanted."""
 
     def __init__(self, checked: _native.Checked) -> None:
-        self._checked = checked
+        # Apart, so that a report without tables can go to another process.
+        self._json, self._status, self._complaints = checked.json, checked.status, checked.complaints
+        self._tables = checked.tables
 
     def to_json(self) -> bytes:
         """The document of `deburr check --format json` for the same input, byte for byte: UTF-8, with a line end."""
-        return self._checked.json
+        return self._json
 
     @cached_property
     def document(self) -> Document:
         """All of it, as `deburr schema` describes it."""
-        return Document._of(json.loads(self._checked.json))
+        return Document._of(json.loads(self._json))
 
     @property
     def files(self) -> tuple[File, ...]:
@@ -62,12 +65,12 @@ class Report:
     @property
     def status(self) -> int:
         """The command's exit status: 0 clean, 1 findings at or above fail-on (warning), 2 some file could not be checked."""
-        return self._checked.status
+        return self._status
 
     @property
     def complaints(self) -> str:
         """What the command writes to the standard error: warnings about the configuration, and files that were left out."""
-        return self._checked.complaints
+        return self._complaints
 
     def tables(self) -> dict[str, ArrowTable]:
         """The rows of `--format parquet`, by table: artefacts, files, functions, findings. docs/tables.md has the columns.
@@ -75,12 +78,12 @@ class Report:
         Each has `__arrow_c_stream__`: `polars.DataFrame(t)`, `pyarrow.table(t)` and `duckdb.from_arrow(pyarrow.table(t))` take
         it without a copy. Wants `check(..., tables=True)`, as rows take hashes of all input.
         """
-        if self._checked.tables is None:
+        if self._tables is None:
             raise Error(None, "no tables: call check with tables=True")
-        return dict(self._checked.tables)
+        return dict(self._tables)
 
     def __repr__(self) -> str:
-        return f"<deburr report: status {self.status}, {len(self._checked.json)} bytes of JSON>"
+        return f"<deburr report: status {self.status}, {len(self._json)} bytes of JSON>"
 
     def _repr_html_(self) -> str:
         """A short table, for notebooks: text alone, no script."""
@@ -107,11 +110,11 @@ def _list(names: str | Sequence[str]) -> Sequence[str]:
 
 
 def _several(inputs: Input | Iterable[Input]) -> Iterable[Input]:
-    if isinstance(inputs, (str, bytes, bytearray, memoryview, os.PathLike)):
+    if isinstance(inputs, (str, os.PathLike, *BYTES)):
         return [inputs]
     if isinstance(inputs, tuple) and len(inputs) == 2:
         name, content = inputs
-        if isinstance(name, str) and isinstance(content, (bytes, bytearray, memoryview)):
+        if isinstance(name, str) and isinstance(content, BYTES):
             return [(name, content)]
     return inputs
 
@@ -144,9 +147,9 @@ def check(
     Raises Error where nothing could be read of an input that was named; `Error.report` has all others. What could not be read
     below a directory or in a package is in `Report.skipped`, and `Report.status` is 2. The GIL is released.
     """
-    words = [f"--{option}={name}" for option, names in [("target", target), ("baseline", baseline)] for name in _list(names)]
-    words += [f"--{option}={name}" for option, names in [("select", select), ("ignore", ignore)] for name in _list(names)]
-    words += [f"--{option}" for option, wanted in [("preview", preview), ("strict", strict)] if wanted]
+    lists = {"target": target, "baseline": baseline, "select": select, "ignore": ignore}
+    words = [f"--{option}={name}" for option, names in lists.items() for name in _list(names)]
+    words += [f"--{option}" for option, wanted in {"preview": preview, "strict": strict}.items() if wanted]
     words += [f"--threads={threads}"] if threads is not None else []
     words += [f"--config={os.fspath(config)}"] if config is not None else []
     paths: list[str] = []
@@ -154,8 +157,10 @@ def check(
     for one in _several(inputs):
         if isinstance(one, tuple):
             name, content = one
+            if not isinstance(content, BYTES):
+                raise TypeError(f"{name}: bytes expected, not {type(content).__name__}")
             held.append((name, bytes(content)))
-        elif isinstance(one, (bytes, bytearray, memoryview)):
+        elif isinstance(one, BYTES):
             held.append(("-", bytes(one)))
         else:
             paths.append(os.fspath(one))

@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 __all__ = [
+    "Benchstat",
     "Comparison",
-    "ComparisonBenchstat",
     "ComparisonFitness",
     "ComparisonFitnessResolves",
-    "ComparisonMetric",
-    "ComparisonPlacement",
-    "ComparisonPosition",
-    "ComparisonPositionFirst",
     "ComparisonProvenance",
     "ComparisonProvenanceHost",
     "ComparisonProvenancePrograms",
-    "ComparisonSteal",
     "ComparisonSweep",
     "ComparisonSweepPoints",
     "Functions",
@@ -29,14 +24,13 @@ __all__ = [
     "FunctionsSamples",
     "FunctionsTotal",
     "Marks",
+    "Metric",
     "MetricComparison",
-    "MetricComparisonBenchstat",
-    "MetricComparisonMetric",
-    "MetricComparisonPlacement",
-    "MetricComparisonPosition",
-    "MetricComparisonPositionFirst",
-    "MetricComparisonSteal",
+    "Placement",
+    "Position",
+    "PositionFirst",
     "Probabilities",
+    "Steal",
     "Summary",
 ]
 
@@ -255,132 +249,10 @@ class ComparisonSweep:
 
 
 @dataclass(frozen=True)
-class MetricComparisonPlacement:
-    """MetricComparisonPlacement, as the JSON Schema has it."""
-
-    layouts: int
-    """Different layouts of A."""
-    rounds: int
-    """How often each was measured."""
-    deviation: float
-    """The standard deviation that layouts make, as a fraction."""
-    noise: float
-    """The standard deviation of runs of one layout, as a fraction."""
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonPlacement:
-        return cls(
-            layouts=it['layouts'],
-            rounds=it['rounds'],
-            deviation=it['deviation'],
-            noise=it['noise'],
-        )
-
-
-@dataclass(frozen=True)
-class MetricComparisonSteal:
-    """What a hypervisor took."""
-
-    pairs: int
-    """Pairs that this disturbed; 0 for metrics that do not count waiting."""
-    a: float
-    """The share of A's wall time that was taken; 0 where the kernel does not say."""
-    b: float
-    """The share of B's."""
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonSteal:
-        return cls(
-            pairs=it['pairs'],
-            a=it['a'],
-            b=it['b'],
-        )
-
-
-@dataclass(frozen=True)
-class MetricComparisonPositionFirst:
-    """In how many pairs each side ran first."""
-
-    a: int
-    b: int
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonPositionFirst:
-        return cls(
-            a=it['a'],
-            b=it['b'],
-        )
-
-
-@dataclass(frozen=True)
-class MetricComparisonPosition:
-    """MetricComparisonPosition, as the JSON Schema has it."""
-
-    first: MetricComparisonPositionFirst
-    """In how many pairs each side ran first."""
-    effect: float | None
-    """By how much the first run of a pair differs from the second, whoever it is, as a fraction of the
-    second; null where one side always was first."""
-    p: float
-    """Mann and Whitney's, of the pairs in which A was first and those in which B was."""
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonPosition:
-        return cls(
-            first=MetricComparisonPositionFirst._of(it['first']),
-            effect=it['effect'],
-            p=it['p'],
-        )
-
-
-@dataclass(frozen=True)
-class MetricComparisonBenchstat:
-    """What benchstat says: medians with order-statistic intervals, and Mann and Whitney's test."""
-
-    a: Summary
-    b: Summary
-    delta: str
-    """As benchstat prints it: a percentage, or ~."""
-    p: float
-    p_adjusted: float
-    """p with Holm's correction for the metrics that were compared together."""
-    n: tuple[int, int]
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonBenchstat:
-        return cls(
-            a=Summary._of(it['a']),
-            b=Summary._of(it['b']),
-            delta=it['delta'],
-            p=it['p'],
-            p_adjusted=it['p_adjusted'],
-            n=(it['n'][0], it['n'][1]),
-        )
-
-
-@dataclass(frozen=True)
-class MetricComparisonMetric:
-    """What was compared."""
-
-    name: str
-    unit: str
-    better: Literal['larger', 'smaller']
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> MetricComparisonMetric:
-        return cls(
-            name=it['name'],
-            unit=it['unit'],
-            better=it['better'],
-        )
-
-
-@dataclass(frozen=True)
 class MetricComparison:
     """MetricComparison, as the JSON Schema has it."""
 
-    metric: MetricComparisonMetric
-    """What was compared."""
+    metric: Metric
     verdict: Literal['better', 'worse', 'same', 'inconclusive']
     """What is said of B."""
     effect: float
@@ -404,15 +276,13 @@ class MetricComparison:
     """Of the mean, by Student's t of the pairs: not adjusted for interim analyses, and no verdict."""
     unpaired: Probabilities | None
     """Of the mean, by Student's t of two separate samples: no verdict."""
-    benchstat: MetricComparisonBenchstat
-    """What benchstat says: medians with order-statistic intervals, and Mann and Whitney's test."""
-    position: MetricComparisonPosition | None
+    benchstat: Benchstat
+    position: Position | None
     """What the place in a pair does; null where the order inside of pairs is not known."""
-    steal: MetricComparisonSteal
-    """What a hypervisor took."""
+    steal: Steal
     region: float
     """Differences up to this fraction do not matter."""
-    placement: MetricComparisonPlacement | None
+    placement: Placement | None
     """What placement alone does, where --layout-floor measured it: the region has room for it."""
     warnings: tuple[str, ...]
     """Reasons to look twice."""
@@ -423,7 +293,7 @@ class MetricComparison:
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> MetricComparison:
         return cls(
-            metric=MetricComparisonMetric._of(it['metric']),
+            metric=Metric._of(it['metric']),
             verdict=it['verdict'],
             effect=it['effect'],
             interval=None if it['interval'] is None else (it['interval'][0], it['interval'][1]),
@@ -433,11 +303,11 @@ class MetricComparison:
             pairs_needed=it['pairs_needed'],
             paired=None if it['paired'] is None else Probabilities._of(it['paired']),
             unpaired=None if it['unpaired'] is None else Probabilities._of(it['unpaired']),
-            benchstat=MetricComparisonBenchstat._of(it['benchstat']),
-            position=None if it['position'] is None else MetricComparisonPosition._of(it['position']),
-            steal=MetricComparisonSteal._of(it['steal']),
+            benchstat=Benchstat._of(it['benchstat']),
+            position=None if it['position'] is None else Position._of(it['position']),
+            steal=Steal._of(it['steal']),
             region=it['region'],
-            placement=None if it['placement'] is None else MetricComparisonPlacement._of(it['placement']),
+            placement=None if it['placement'] is None else Placement._of(it['placement']),
             warnings=tuple(it['warnings']),
             marks=None if it.get('marks') is None else None if it['marks'] is None else Marks._of(it['marks']),
         )
@@ -537,8 +407,8 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class ComparisonPlacement:
-    """ComparisonPlacement, as the JSON Schema has it."""
+class Placement:
+    """Placement, as the JSON Schema has it."""
 
     layouts: int
     """Different layouts of A."""
@@ -550,7 +420,7 @@ class ComparisonPlacement:
     """The standard deviation of runs of one layout, as a fraction."""
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonPlacement:
+    def _of(cls, it: Mapping[str, Any]) -> Placement:
         return cls(
             layouts=it['layouts'],
             rounds=it['rounds'],
@@ -560,7 +430,7 @@ class ComparisonPlacement:
 
 
 @dataclass(frozen=True)
-class ComparisonSteal:
+class Steal:
     """What a hypervisor took."""
 
     pairs: int
@@ -571,7 +441,7 @@ class ComparisonSteal:
     """The share of B's."""
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonSteal:
+    def _of(cls, it: Mapping[str, Any]) -> Steal:
         return cls(
             pairs=it['pairs'],
             a=it['a'],
@@ -580,14 +450,14 @@ class ComparisonSteal:
 
 
 @dataclass(frozen=True)
-class ComparisonPositionFirst:
+class PositionFirst:
     """In how many pairs each side ran first."""
 
     a: int
     b: int
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonPositionFirst:
+    def _of(cls, it: Mapping[str, Any]) -> PositionFirst:
         return cls(
             a=it['a'],
             b=it['b'],
@@ -595,10 +465,10 @@ class ComparisonPositionFirst:
 
 
 @dataclass(frozen=True)
-class ComparisonPosition:
-    """ComparisonPosition, as the JSON Schema has it."""
+class Position:
+    """Position, as the JSON Schema has it."""
 
-    first: ComparisonPositionFirst
+    first: PositionFirst
     """In how many pairs each side ran first."""
     effect: float | None
     """By how much the first run of a pair differs from the second, whoever it is, as a fraction of the
@@ -607,9 +477,9 @@ class ComparisonPosition:
     """Mann and Whitney's, of the pairs in which A was first and those in which B was."""
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonPosition:
+    def _of(cls, it: Mapping[str, Any]) -> Position:
         return cls(
-            first=ComparisonPositionFirst._of(it['first']),
+            first=PositionFirst._of(it['first']),
             effect=it['effect'],
             p=it['p'],
         )
@@ -632,7 +502,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class ComparisonBenchstat:
+class Benchstat:
     """What benchstat says: medians with order-statistic intervals, and Mann and Whitney's test."""
 
     a: Summary
@@ -645,7 +515,7 @@ class ComparisonBenchstat:
     n: tuple[int, int]
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonBenchstat:
+    def _of(cls, it: Mapping[str, Any]) -> Benchstat:
         return cls(
             a=Summary._of(it['a']),
             b=Summary._of(it['b']),
@@ -680,7 +550,7 @@ class Probabilities:
 
 
 @dataclass(frozen=True)
-class ComparisonMetric:
+class Metric:
     """What was compared."""
 
     name: str
@@ -688,7 +558,7 @@ class ComparisonMetric:
     better: Literal['larger', 'smaller']
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> ComparisonMetric:
+    def _of(cls, it: Mapping[str, Any]) -> Metric:
         return cls(
             name=it['name'],
             unit=it['unit'],
@@ -701,8 +571,7 @@ class Comparison:
     """What `deburr compare --format json` writes: the deciding metric's comparison, and what belongs to
     all."""
 
-    metric: ComparisonMetric
-    """What was compared."""
+    metric: Metric
     verdict: Literal['better', 'worse', 'same', 'inconclusive']
     """What is said of B."""
     effect: float
@@ -726,15 +595,13 @@ class Comparison:
     """Of the mean, by Student's t of the pairs: not adjusted for interim analyses, and no verdict."""
     unpaired: Probabilities | None
     """Of the mean, by Student's t of two separate samples: no verdict."""
-    benchstat: ComparisonBenchstat
-    """What benchstat says: medians with order-statistic intervals, and Mann and Whitney's test."""
-    position: ComparisonPosition | None
+    benchstat: Benchstat
+    position: Position | None
     """What the place in a pair does; null where the order inside of pairs is not known."""
-    steal: ComparisonSteal
-    """What a hypervisor took."""
+    steal: Steal
     region: float
     """Differences up to this fraction do not matter."""
-    placement: ComparisonPlacement | None
+    placement: Placement | None
     """What placement alone does, where --layout-floor measured it: the region has room for it."""
     warnings: tuple[str, ...]
     """Reasons to look twice."""
@@ -776,7 +643,7 @@ class Comparison:
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> Comparison:
         return cls(
-            metric=ComparisonMetric._of(it['metric']),
+            metric=Metric._of(it['metric']),
             verdict=it['verdict'],
             effect=it['effect'],
             interval=None if it['interval'] is None else (it['interval'][0], it['interval'][1]),
@@ -786,11 +653,11 @@ class Comparison:
             pairs_needed=it['pairs_needed'],
             paired=None if it['paired'] is None else Probabilities._of(it['paired']),
             unpaired=None if it['unpaired'] is None else Probabilities._of(it['unpaired']),
-            benchstat=ComparisonBenchstat._of(it['benchstat']),
-            position=None if it['position'] is None else ComparisonPosition._of(it['position']),
-            steal=ComparisonSteal._of(it['steal']),
+            benchstat=Benchstat._of(it['benchstat']),
+            position=None if it['position'] is None else Position._of(it['position']),
+            steal=Steal._of(it['steal']),
             region=it['region'],
-            placement=None if it['placement'] is None else ComparisonPlacement._of(it['placement']),
+            placement=None if it['placement'] is None else Placement._of(it['placement']),
             warnings=tuple(it['warnings']),
             marks=None if it.get('marks') is None else None if it['marks'] is None else Marks._of(it['marks']),
             schema_version=it['schema_version'],
