@@ -101,10 +101,9 @@ impl Release {
             for architecture in &self.architectures {
                 let is_all = architecture == "all";
                 let is_named = selection.architectures.iter().any(|it| architecture::same(it, architecture));
-                let is_wanted = match is_all {
-                    true => is_named || !self.all_is_everywhere,
-                    false => is_named || selection.architectures.is_empty(),
-                };
+                // Where all are wanted, the indices of the others may have these packages.
+                let is_wanted =
+                    is_named || selection.architectures.is_empty() && !(is_all && self.all_is_everywhere);
                 if !is_wanted || architecture == "source" {
                     continue;
                 }
