@@ -97,7 +97,8 @@ impl<'a, V: Ord> Choice<'a, V> {
                 }
             }
         }
-        let what = "the archive names more packages than can be held: select some, or fewer suites";
+        let what = "the archive names more packages than can be held: \
+            select some (--package, --packages-from, --architecture), or fewer suites (--suite)";
         if self.held <= HELD { Ok(()) } else { Err(Error::index(index, place, what)) }
     }
 

@@ -42,7 +42,8 @@ pub(crate) fn entries(
     // The names as they are compared; one project may be named twice.
     let names: BTreeSet<String> = selection.packages.iter().map(|name| normalised(name)).collect();
     if let Some(name) = selection.packages.iter().find(|name| !is_name(name)) {
-        return Err(Error::Selection(format!("{} is no name of a Python project (--package)", quoted(name))));
+        let what = format!("{} is no name of a Python project (--package, --packages-from)", quoted(name));
+        return Err(Error::Selection(what));
     }
     let everything = Selection { packages: Vec::new(), all_versions: true, ..Selection::default() };
     let (mut remarks, mut choice) = (Remarks::default(), Choice::new(&everything, found));

@@ -52,7 +52,8 @@ pub(super) fn list(
             indexed(&*fetch, kind, selection, |path| place(archive, url, path)).map_err(failed)
         }
         (None, None) if *selection != Selection::default() => Err(format!(
-            "{}: no index of packages, which --suite, --component, --architecture and --package select from",
+            "{}: no index of packages, which --suite, --component, --architecture, --package, --packages-from \
+             and --all-versions select from",
             archive.display()
         )),
         (None, None) => folder::list(archive, threads),
