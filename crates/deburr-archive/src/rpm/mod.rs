@@ -9,7 +9,7 @@ use crate::choice::Choice;
 use crate::entry::{Entry, Selection};
 use crate::error::{Error, Place, Remarks, quoted};
 use crate::fetch::Fetch;
-use crate::index::{self, Stated};
+use crate::index::{self, Stated, number};
 use crate::limits::{PAGE, UNPACKED};
 use crate::location::{below_root, checked_url};
 use crate::version::RpmVersion;
@@ -91,9 +91,4 @@ fn entry(package: &Package) -> Result<(RpmVersion, Entry), String> {
         architecture: required(&package.architecture, "architecture")?,
     };
     Ok((RpmVersion::new(epoch, &version, &release), entry))
-}
-
-/// Decimal digits and nothing else.
-fn number(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
