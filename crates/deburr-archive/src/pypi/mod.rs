@@ -53,12 +53,18 @@ pub(crate) fn entries(
             remarks.add(&format!("simple/{name}/"), Place::Whole, "there is no such project".to_owned());
             continue;
         };
-        let mut project = Project::new(name, &page, selection);
+        let (mut project, mut on_files) = (Project::new(name, &page, selection), Remarks::default());
         let read = parse(&mut bounded(opened, PAGE), &page, &mut |linked, record| {
-            project.take(linked, record, &mut remarks);
+            project.take(linked, record, &mut on_files);
         });
-        read?;
-        project.finish(&mut choice, &mut remarks)?;
+        match read {
+            Ok(()) => {
+                remarks.append(on_files);
+                project.finish(&mut choice, &mut remarks)?;
+            }
+            // No page states anything of another: the other projects are all there without this one.
+            Err(error) => remarks.left_out(&page, &error),
+        }
     }
     choice.finish("the index", &mut remarks);
     Ok(remarks)

@@ -73,7 +73,7 @@ fn listed(document: &mut Markups, record: &mut u64) -> Result<Listed, String> {
                 };
                 slot.into_iter().for_each(|slot| slot.push_str(&text));
             }
-            Node::Text(_) => {}
+            Node::Text(_) | Node::Other => {}
             Node::End(name) => {
                 if document.depth() == 1 && name == "data" && data.is_primary {
                     if primary.is_some() {
