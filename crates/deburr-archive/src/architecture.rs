@@ -5,7 +5,7 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
     canonical(one) == canonical(other)
 }
 
-/// Whether an architecture is among those that are wanted; all are where none is named.
+/// Whether an architecture is among those that are wanted; all are where none is named. `all` and `noarch` are names like the others.
 pub(crate) fn is_wanted(wanted: &[String], architecture: &str) -> bool {
     wanted.is_empty() || wanted.iter().any(|wanted| same(wanted, architecture))
 }

@@ -1,5 +1,6 @@
 //! Which of the packages that an index names become entries: each once, and by default the newest of each package and architecture.
 
+use crate::architecture;
 use crate::entry::{Entry, Selection};
 use crate::error::{Error, Place, Remarks, quoted};
 use crate::limits::HELD;
@@ -41,9 +42,31 @@ impl<'a, V: Ord> Choice<'a, V> {
         }
     }
 
-    /// Whether a package of that name is wanted.
-    pub(crate) fn wants(&mut self, package: &str) -> bool {
-        let wanted = self.wanted.get(package).copied();
+    /// A package as an index has it, with its name if it has one: offered if it is wanted, a remark if it is faulty.
+    pub(crate) fn take(
+        &mut self,
+        name: Option<&str>,
+        package: Result<(V, Entry), String>,
+        (index, place): (&str, Place),
+        remarks: &mut Remarks,
+    ) -> Result<(), Error> {
+        match package {
+            Err(what) => {
+                let name = name.map(|name| format!("package {}: ", quoted(name)));
+                remarks.add(index, place, format!("{}{what}: left out", name.unwrap_or_default()));
+                Ok(())
+            }
+            Ok((version, entry)) if self.wants(&entry) => self.offer(version, entry, (index, place), remarks),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// Whether a package is wanted by its architecture and its name.
+    fn wants(&mut self, entry: &Entry) -> bool {
+        if !architecture::is_wanted(&self.selection.architectures, &entry.architecture) {
+            return false;
+        }
+        let wanted = self.wanted.get(entry.package.as_str()).copied();
         self.met.extend(wanted);
         wanted.is_some() || self.wanted.is_empty()
     }
@@ -74,7 +97,8 @@ impl<'a, V: Ord> Choice<'a, V> {
                 }
             }
         }
-        let what = "the archive names more packages than can be held: select some, or fewer suites";
+        let what = "the archive names more packages than can be held: \
+            select some (--package, --packages-from, --architecture), or fewer suites (--suite)";
         if self.held <= HELD { Ok(()) } else { Err(Error::index(index, place, what)) }
     }
 
@@ -84,7 +108,8 @@ impl<'a, V: Ord> Choice<'a, V> {
             self.give(named, remarks);
         }
         for package in self.wanted.difference(&self.met) {
-            remarks.add(archive, Place::Whole, format!("names no package {}", quoted(package)));
+            let of = if self.selection.architectures.is_empty() { "" } else { " of a wanted architecture" };
+            remarks.add(archive, Place::Whole, format!("names no package {}{of}", quoted(package)));
         }
     }
 

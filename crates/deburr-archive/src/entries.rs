@@ -12,7 +12,8 @@ use crate::{debian, pypi, rpm};
 ///
 /// # Errors
 /// Where the selection lacks something or names what the archive does not have; where an index cannot be read, is cut off, is not what
-/// another states of it, or is not what it should be.
+/// another states of it, or is not what it should be. The page of a Python project is none of these once it was opened: where it is
+/// faulty, all of that project is left out, which is a remark.
 pub fn entries(
     fetch: &dyn Fetch,
     kind: Kind,

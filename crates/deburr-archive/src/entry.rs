@@ -25,8 +25,8 @@ pub struct Selection {
     pub suites: Vec<String>,
     /// Debian's components.
     pub components: Vec<String>,
-    /// Architectures: `arm64` and `aarch64` are one, as `amd64` and `x86_64` are. Packages for all architectures of a Debian or RPM
-    /// archive are always wanted, and pure wheels only by the name `any`.
+    /// Architectures: `arm64` and `aarch64` are one, as `amd64` and `x86_64` are. Where some are named, packages for all architectures
+    /// are wanted only by their name (`all`, `noarch`), and pure wheels always only by theirs (`any`).
     pub architectures: Vec<String>,
     /// Names of packages. Python's simple index needs them: it is too large to be read whole.
     pub packages: Vec<String>,

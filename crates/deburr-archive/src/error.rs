@@ -65,11 +65,23 @@ impl Remarks {
     const MOST: usize = 1000;
 
     pub(crate) fn add(&mut self, index: &str, place: Place, what: String) {
-        if self.first.len() < Remarks::MOST {
-            self.first.push(Remark { index: index.to_owned(), place, what });
-        } else {
-            self.more += 1;
-        }
+        self.append(Remarks { first: vec![Remark { index: index.to_owned(), place, what }], more: 0 });
+    }
+
+    pub(crate) fn append(&mut self, other: Remarks) {
+        let room = Remarks::MOST.saturating_sub(self.first.len());
+        self.more += other.more + other.first.len().saturating_sub(room) as u64;
+        self.first.extend(other.first.into_iter().take(room));
+    }
+
+    /// An index that is faulty, and without which the others are whole.
+    pub(crate) fn left_out(&mut self, index: &str, error: &Error) {
+        let (place, what) = match error {
+            Error::Selection(what) => (Place::Whole, what.clone()),
+            Error::Read { place, error, .. } => (*place, error.to_string()),
+            Error::Index { place, what, .. } => (*place, what.clone()),
+        };
+        self.add(index, place, format!("{what}: left out"));
     }
 }
 

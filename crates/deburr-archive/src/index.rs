@@ -30,6 +30,11 @@ pub(crate) fn hexadecimal(text: &str, digits: usize) -> Option<String> {
     is_hash.then(|| text.to_ascii_lowercase())
 }
 
+/// A number as an index writes it: decimal digits and nothing else.
+pub(crate) fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Reads an index by a parser; `None` where there is no such index. The end of its name says how it is compressed.
 pub(crate) fn read<T>(
     fetch: &dyn Fetch,

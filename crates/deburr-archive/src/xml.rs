@@ -29,6 +29,8 @@ pub(crate) enum Node {
     End(String),
     /// A part of a text.
     Text(String),
+    /// A comment, or another construct of HTML without a meaning here.
+    Other,
     /// The end of the document.
     Eof,
 }
@@ -71,6 +73,9 @@ impl<'a> Markups<'a> {
             self.buffer.clear();
             self.ration.set(FIELD);
             let event = self.reader.read_event_into(&mut self.buffer).map_err(|error| said(&error))?;
+            if self.markup == Markup::Html && ends_before(&event) {
+                return Err("a comment or a declaration that ends earlier in HTML than in XML".to_owned());
+            }
             match event.into_owned() {
                 Event::Start(start) | Event::Empty(start) => {
                     match self.markup {
@@ -87,6 +92,9 @@ impl<'a> Markups<'a> {
                     return Ok(Node::End(end.name().as_ref().to_owned()));
                 }
                 Event::Text(text) => return Ok(Node::Text(text.into_inner().into_owned())),
+                Event::Comment(_) | Event::PI(_) | Event::CData(_) if self.markup == Markup::Html => {
+                    return Ok(Node::Other);
+                }
                 Event::CData(text) => return Ok(Node::Text(text.into_inner().into_owned())),
                 Event::GeneralRef(name) if self.markup == Markup::Xml => {
                     let character = name.resolve_char_ref().map_err(|error| said(&error))?;
@@ -111,21 +119,38 @@ impl<'a> Markups<'a> {
     }
 }
 
+/// Whether HTML has the end of such a construct before the end that the parser has found, so that links between them would be lost: the
+/// HTML standard, 13.2.5.41 to 13.2.5.53.
+fn ends_before(event: &Event) -> bool {
+    match event {
+        Event::Comment(text) => text.starts_with('>') || text.starts_with("->") || text.contains("--!>"),
+        Event::CData(text) => text.contains('>'),
+        Event::PI(text) => text.contains('>'),
+        Event::Decl(text) => text.contains('>'),
+        Event::DocType(text) => text.contains('>'),
+        _ => false,
+    }
+}
+
 /// HTML takes `<` and quotes as text in places where the parser lets a tag begin or go on. Such a tag would swallow the links after it.
+/// And it takes `/` and a form feed between attributes, where the parser has them in a name: such a tag would lose its link.
 fn check_tag(tag: &str) -> Result<(), String> {
     if !tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return Err(format!("{} is no tag", quoted(&format!("<{tag}"))));
     }
-    let (mut quote, mut before) = (None, ' ');
-    for c in tag.chars() {
+    let (mut quote, mut before, mut in_value) = (None, ' ', false);
+    for c in tag.trim_end().trim_end_matches('/').chars() {
+        in_value = !c.is_whitespace() && (in_value || before == '=');
         match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
+            (Some(open), c) if c == open => (quote, in_value) = (None, false),
             (Some(_), _) => {}
             (None, '<') => return Err(format!("a tag within the tag {}", quoted(tag))),
             (None, '"' | '\'') if before != '=' => {
                 return Err(format!("a quote in the tag {} that begins no value", quoted(tag)));
             }
             (None, '"' | '\'') => quote = Some(c),
+            (None, '/') if !in_value => return Err(format!("a slash in the tag {}", quoted(tag))),
+            (None, '\x0c') => return Err(format!("a form feed in the tag {}", quoted(tag))),
             (None, _) => {}
         }
         if !c.is_whitespace() {

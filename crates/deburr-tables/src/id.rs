@@ -21,8 +21,9 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// The ids of a run.
 ///
-/// Paths are unique, but for two cases: an archive may have several members of one name, and names that are no UTF-8 may
-/// look the same.
+/// Paths are unique, but for three cases: an archive may have several members of one name, names that are no UTF-8 may look the
+/// same, and a file may have a name that spells the path of a member. The first two are counted, the third is not: a path is all that a
+/// comparison of files says of one.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     /// Artefacts of each path that may look like another.

@@ -5,14 +5,12 @@
 mod packages;
 mod release;
 
-use crate::architecture;
 use crate::choice::Choice;
 use crate::entry::{Entry, Selection};
-use crate::error::{Error, Place, Remarks, quoted};
+use crate::error::{Error, Place, Remarks};
 use crate::fetch::Fetch;
 use crate::index;
 use crate::limits::UNPACKED;
-use packages::Stanza;
 use release::{Packages, Release, missing};
 
 pub(crate) fn entries(
@@ -30,7 +28,7 @@ pub(crate) fn entries(
         let release = Release::read(fetch, suite)?;
         let mut read = 0;
         for packages in release.wanted(selection, &mut remarks)? {
-            if read_packages(fetch, &packages, selection, &mut choice, &mut remarks)? {
+            if read_packages(fetch, &packages, &mut choice, &mut remarks)? {
                 read += 1;
             } else {
                 let what = "listed, but none of its forms is there".to_owned();
@@ -51,14 +49,13 @@ type DebianChoice<'a> = Choice<'a, crate::version::DebianVersion>;
 fn read_packages(
     fetch: &dyn Fetch,
     packages: &Packages,
-    selection: &Selection,
     choice: &mut DebianChoice,
     remarks: &mut Remarks,
 ) -> Result<bool, Error> {
     for (path, stated) in &packages.forms {
         let parsed = index::read(fetch, path, stated, UNPACKED, |stream| {
             packages::parse(stream, path, &mut |stanza, place| {
-                take(&stanza, selection, choice, (path, place), remarks)
+                choice.take(stanza.package(), stanza.entry(), (path, place), remarks)
             })
         });
         if parsed?.is_some() {
@@ -66,30 +63,4 @@ fn read_packages(
         }
     }
     Ok(false)
-}
-
-/// A stanza → an entry, if it is wanted; a remark, if it is faulty.
-fn take(
-    stanza: &Stanza,
-    selection: &Selection,
-    choice: &mut DebianChoice,
-    (index, place): (&str, Place),
-    remarks: &mut Remarks,
-) -> Result<(), Error> {
-    match stanza.entry() {
-        Err(what) => {
-            let name = stanza.package().map(|name| format!("package {}: ", quoted(name)));
-            remarks.add(index, place, format!("{}{what}: left out", name.unwrap_or_default()));
-            Ok(())
-        }
-        Ok((version, entry)) => {
-            let is_wanted = entry.architecture == "all"
-                || architecture::is_wanted(&selection.architectures, &entry.architecture);
-            if is_wanted && choice.wants(&entry.package) {
-                choice.offer(version, entry, (index, place), remarks)
-            } else {
-                Ok(())
-            }
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::entry::Entry;
 use crate::error::{Error, Place, quoted};
-use crate::index::{Lines, hexadecimal};
+use crate::index::{Lines, hexadecimal, number};
 use crate::limits::FIELD;
 use crate::location::below_root;
 use crate::version::DebianVersion;
@@ -103,11 +103,9 @@ impl Stanza {
         let order = DebianVersion::parse(version)
             .ok_or_else(|| format!("Version {} is none of Debian's", quoted(version)))?;
         let path = below_root(path).map_err(|why| format!("Filename {} {why}", quoted(path)))?;
-        let size = self.value(4).map(|text| {
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            let size = text.parse().ok().filter(|_| is_number);
-            size.ok_or_else(|| format!("Size {} is no number", quoted(text)))
-        });
+        let size = self
+            .value(4)
+            .map(|text| number(text).ok_or_else(|| format!("Size {} is no number", quoted(text))));
         let sha256 = self
             .value(5)
             .map(|text| hexadecimal(text, 64).ok_or_else(|| format!("SHA256 {} is none", quoted(text))));

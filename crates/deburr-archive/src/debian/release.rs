@@ -7,7 +7,7 @@ use crate::architecture;
 use crate::entry::Selection;
 use crate::error::{Error, Place, Remarks, quoted};
 use crate::fetch::Fetch;
-use crate::index::{self, Hash, Lines, Stated, hexadecimal};
+use crate::index::{self, Hash, Lines, Stated, hexadecimal, number};
 use crate::limits::{FIELD, PAGE};
 use crate::location::below_root;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,10 +101,9 @@ impl Release {
             for architecture in &self.architectures {
                 let is_all = architecture == "all";
                 let is_named = selection.architectures.iter().any(|it| architecture::same(it, architecture));
-                let is_wanted = match is_all {
-                    true => is_named || !self.all_is_everywhere,
-                    false => is_named || selection.architectures.is_empty(),
-                };
+                // Where all are wanted, the indices of the others may have these packages.
+                let is_wanted =
+                    is_named || selection.architectures.is_empty() && !(is_all && self.all_is_everywhere);
                 if !is_wanted || architecture == "source" {
                     continue;
                 }
@@ -258,7 +257,7 @@ impl Release {
         else {
             return Err("a hash, a size and a path are expected".to_owned());
         };
-        let size: u64 = size.parse().map_err(|_| format!("the size {} is no number", quoted(size)))?;
+        let size = number(size).ok_or_else(|| format!("the size {} is no number", quoted(size)))?;
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let is_packages = FORMS.iter().any(|form| file.strip_prefix("Packages") == Some(form));
         if !is_packages || !folder.contains("/binary-") {

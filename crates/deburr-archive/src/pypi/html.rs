@@ -7,6 +7,10 @@ use crate::xml::{Markup, Markups, Node, Tag, fault};
 use std::cell::Cell;
 use std::io::BufRead;
 
+/// Elements of text: the HTML standard, 13.2.6.4.4 and 13.2.6.4.7.
+const RAW: [&str; 9] =
+    ["iframe", "noembed", "noframes", "plaintext", "script", "style", "textarea", "title", "xmp"];
+
 /// Calls `found` for each link, with its number.
 ///
 /// # Errors
@@ -19,16 +23,18 @@ pub(super) fn parse(
     let ration = Cell::new(0);
     let mut document = Markups::new(stream, Markup::Html, &ration);
     let (mut record, mut is_whole) = (0, false);
-    // In these nothing is markup but their own end.
+    // The element that is open of those in which nothing is markup but their own end.
     let mut raw: Option<String> = None;
     loop {
         let node = document.next().map_err(|what| fault(page, record, what))?;
         match node {
-            Node::Start(_) if raw.is_some() => {
-                return Err(fault(page, record, "markup in a script or a style, which may hide links"));
+            Node::Start(_) | Node::Other if raw.is_some() => {
+                let what =
+                    "markup in a script or a style, or in another element of text, which may hide links";
+                return Err(fault(page, record, what));
             }
             Node::Start(tag) => {
-                raw = Some(tag.name()).filter(|name| matches!(name.as_str(), "script" | "style"));
+                raw = Some(tag.name()).filter(|name| RAW.contains(&name.as_str()));
                 let read = match tag.name().as_str() {
                     "a" => linked(&tag),
                     "meta" => version(&tag).map(|()| None),
@@ -44,7 +50,7 @@ pub(super) fn parse(
                 raw = raw.filter(|raw| !name.eq_ignore_ascii_case(raw));
                 is_whole |= raw.is_none() && name.eq_ignore_ascii_case("html");
             }
-            Node::Text(_) => {}
+            Node::Text(_) | Node::Other => {}
             Node::Eof if is_whole => return Ok(()),
             Node::Eof => return Err(fault(page, record, "cut off: there is no </html>")),
         }

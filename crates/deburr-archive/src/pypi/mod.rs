@@ -42,7 +42,8 @@ pub(crate) fn entries(
     // The names as they are compared; one project may be named twice.
     let names: BTreeSet<String> = selection.packages.iter().map(|name| normalised(name)).collect();
     if let Some(name) = selection.packages.iter().find(|name| !is_name(name)) {
-        return Err(Error::Selection(format!("{} is no name of a Python project (--package)", quoted(name))));
+        let what = format!("{} is no name of a Python project (--package, --packages-from)", quoted(name));
+        return Err(Error::Selection(what));
     }
     let everything = Selection { packages: Vec::new(), all_versions: true, ..Selection::default() };
     let (mut remarks, mut choice) = (Remarks::default(), Choice::new(&everything, found));
@@ -52,12 +53,18 @@ pub(crate) fn entries(
             remarks.add(&format!("simple/{name}/"), Place::Whole, "there is no such project".to_owned());
             continue;
         };
-        let mut project = Project::new(name, &page, selection);
+        let (mut project, mut on_files) = (Project::new(name, &page, selection), Remarks::default());
         let read = parse(&mut bounded(opened, PAGE), &page, &mut |linked, record| {
-            project.take(linked, record, &mut remarks);
+            project.take(linked, record, &mut on_files);
         });
-        read?;
-        project.finish(&mut choice, &mut remarks)?;
+        match read {
+            Ok(()) => {
+                remarks.append(on_files);
+                project.finish(&mut choice, &mut remarks)?;
+            }
+            // No page states anything of another: the other projects are all there without this one.
+            Err(error) => remarks.left_out(&page, &error),
+        }
     }
     choice.finish("the index", &mut remarks);
     Ok(remarks)

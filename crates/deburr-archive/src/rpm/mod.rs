@@ -5,12 +5,11 @@
 mod primary;
 mod repomd;
 
-use crate::architecture;
 use crate::choice::Choice;
 use crate::entry::{Entry, Selection};
 use crate::error::{Error, Place, Remarks, quoted};
 use crate::fetch::Fetch;
-use crate::index::{self, Stated};
+use crate::index::{self, Stated, number};
 use crate::limits::{PAGE, UNPACKED};
 use crate::location::{below_root, checked_url};
 use crate::version::RpmVersion;
@@ -34,7 +33,7 @@ pub(crate) fn entries(
         .map_err(|why| Error::index(REPOMD, Place::Whole, format!("the location of primary {why}")))?;
     let parsed = index::read(fetch, &path, &listed.stated, UNPACKED, |stream| {
         primary::parse(stream, &path, &mut |package, place| {
-            take(&package, selection, &mut choice, (&path, place), &mut remarks)
+            choice.take(package.name.as_deref(), entry(&package), (&path, place), &mut remarks)
         })
     })?;
     if parsed.is_none() {
@@ -56,32 +55,7 @@ fn place_of(base: Option<&str>, href: &str) -> Result<String, String> {
     }
 }
 
-/// An element `package` → an entry, if it is wanted; a remark, if it is faulty.
-fn take(
-    package: &Package,
-    selection: &Selection,
-    choice: &mut Choice<RpmVersion>,
-    (index, place): (&str, Place),
-    remarks: &mut Remarks,
-) -> Result<(), Error> {
-    match entry(package) {
-        Err(what) => {
-            let name = package.name.as_deref().map(|name| format!("package {}: ", quoted(name)));
-            remarks.add(index, place, format!("{}{what}: left out", name.unwrap_or_default()));
-            Ok(())
-        }
-        Ok((version, entry)) => {
-            let is_wanted = entry.architecture == "noarch"
-                || architecture::is_wanted(&selection.architectures, &entry.architecture);
-            if is_wanted && choice.wants(&entry.package) {
-                choice.offer(version, entry, (index, place), remarks)
-            } else {
-                Ok(())
-            }
-        }
-    }
-}
-
+/// What an element `package` says, or what is wrong with it.
 fn entry(package: &Package) -> Result<(RpmVersion, Entry), String> {
     if let Some(fault) = &package.fault {
         return Err(fault.clone());
@@ -117,9 +91,4 @@ fn entry(package: &Package) -> Result<(RpmVersion, Entry), String> {
         architecture: required(&package.architecture, "architecture")?,
     };
     Ok((RpmVersion::new(epoch, &version, &release), entry))
-}
-
-/// Decimal digits and nothing else.
-fn number(text: &str) -> Option<u64> {
-    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }

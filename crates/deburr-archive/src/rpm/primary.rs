@@ -65,7 +65,7 @@ pub(super) fn parse(
                     package.go_on(&field, &text);
                 }
             }
-            Node::Text(_) => {}
+            Node::Text(_) | Node::Other => {}
             Node::End(_) => {
                 if document.depth() == 1
                     && let Some(package) = package.take()

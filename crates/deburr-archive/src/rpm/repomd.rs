@@ -1,7 +1,7 @@
 //! `repomd.xml`: where `primary.xml` is, with its size and hash.
 
 use crate::error::{Error, quoted};
-use crate::index::{Hash, Stated, hexadecimal};
+use crate::index::{Hash, Stated, hexadecimal, number};
 use crate::xml::{Markup, Markups, Node, fault};
 use std::cell::Cell;
 use std::io::BufRead;
@@ -73,7 +73,7 @@ fn listed(document: &mut Markups, record: &mut u64) -> Result<Listed, String> {
                 };
                 slot.into_iter().for_each(|slot| slot.push_str(&text));
             }
-            Node::Text(_) => {}
+            Node::Text(_) | Node::Other => {}
             Node::End(name) => {
                 if document.depth() == 1 && name == "data" && data.is_primary {
                     if primary.is_some() {
@@ -101,9 +101,9 @@ impl Data {
         };
         let hash = hash.ok_or_else(|| format!("the checksum {} is no {}", quoted(&text), self.kind))?;
         // Old repositories have none.
-        let size = self
-            .size
-            .map(|size| size.trim().parse().map_err(|_| format!("the size {} is no number", quoted(&size))));
+        let size = self.size.map(|size| {
+            number(size.trim()).ok_or_else(|| format!("the size {} is no number", quoted(&size)))
+        });
         let href = self.href.ok_or("primary has no location")?;
         Ok(Listed { base: self.base, href, stated: Stated { size: size.transpose()?, hash: Some(hash) } })
     }

@@ -24,7 +24,17 @@ fn a_real_suite_has_the_packages_that_its_index_names() {
         ..suite("bookworm-updates")
     };
     let found = clean(&Folder("debian"), DEBIAN, &updates);
+    assert_eq!(found.len(), 31);
+    assert!(found.iter().all(|entry| entry.architecture == "arm64"));
+    // The same architecture by its other name, and the newest of each: the suite has no package twice.
+    let newest = Selection { architectures: names(&["aarch64"]), all_versions: false, ..updates.clone() };
+    assert_eq!(clean(&Folder("debian"), DEBIAN, &newest).len(), 31);
+    // Where none is named, those for all architectures, too; the sample has the index of one of the others.
+    let every = Selection { architectures: Vec::new(), ..updates };
+    let (found, remarks) = remarked(&Folder("debian"), DEBIAN, &every);
     assert_eq!(found.len(), 38);
+    let is_missing = |remark: &String| remark.ends_with("listed, but none of its forms is there");
+    assert!(remarks.iter().all(is_missing), "{remarks:?}");
     let client =
         found.iter().find(|entry| entry.package == "ca-certificates").expect("a package of the suite");
     let expected = Entry {
@@ -36,9 +46,6 @@ fn a_real_suite_has_the_packages_that_its_index_names() {
         architecture: "all".to_owned(),
     };
     assert_eq!(*client, expected);
-    // The same architecture by its other name, and the newest of each: the suite has no package twice.
-    let newest = Selection { architectures: names(&["aarch64"]), all_versions: false, ..updates };
-    assert_eq!(clean(&Folder("debian"), DEBIAN, &newest).len(), 38);
 }
 
 #[test]
@@ -220,7 +227,7 @@ fn the_newest_version_of_each_package_and_architecture_is_found_once() {
     let every = clean(&held, DEBIAN, &every());
     assert_eq!(every.len(), 7, "{:?}", paths(&every));
     let arm = Selection { architectures: names(&["arm64"]), ..suite("s") };
-    assert_eq!(paths(&clean(&held, DEBIAN, &arm)), [expected[0], expected[2], expected[3]]);
+    assert_eq!(paths(&clean(&held, DEBIAN, &arm)), [expected[2], expected[3]]);
     let (named, remarks) =
         remarked(&held, DEBIAN, &Selection { packages: names(&["b", "no-such", "B"]), ..suite("s") });
     assert_eq!(paths(&named), ["pool/b_10_arm64.deb"]);
@@ -254,13 +261,35 @@ fn the_index_of_all_is_read_where_the_others_lack_it() {
     let indices: [(&str, &[u8]); 2] =
         [("main/binary-all/Packages", all.as_bytes()), ("main/binary-arm64/Packages", arm.as_bytes())];
     let mut held = debian("all arm64", "main", &indices);
-    let only_arm = Selection { architectures: names(&["arm64"]), ..every() };
-    assert_eq!(paths(&clean(&held, DEBIAN, &only_arm)), ["pool/d_1_all.deb", "pool/a_1_arm64.deb"]);
+    let of = |architectures: &[&str]| Selection { architectures: names(architectures), ..every() };
+    for selection in [of(&[]), of(&["arm64", "all"])] {
+        assert_eq!(paths(&clean(&held, DEBIAN, &selection)), ["pool/d_1_all.deb", "pool/a_1_arm64.deb"]);
+    }
     let release = held.files.get_mut("dists/s/Release").expect("a release");
     *release = [b"No-Support-for-Architecture-all: Packages\n".as_slice(), release].concat();
-    assert_eq!(paths(&clean(&held, DEBIAN, &only_arm)), ["pool/a_1_arm64.deb"]);
-    let only_all = Selection { architectures: names(&["all"]), ..every() };
-    assert_eq!(paths(&clean(&held, DEBIAN, &only_all)), ["pool/d_1_all.deb"]);
+    assert_eq!(paths(&clean(&held, DEBIAN, &of(&[]))), ["pool/a_1_arm64.deb"]);
+    assert_eq!(paths(&clean(&held, DEBIAN, &of(&["all"]))), ["pool/d_1_all.deb"]);
+}
+
+#[test]
+fn packages_for_all_architectures_are_wanted_by_name_where_some_are_named() {
+    let arm = [stanza("a", "1", "arm64"), stanza("d", "1", "all")].concat();
+    let all = stanza("d", "1", "all");
+    let indices: [(&str, &[u8]); 2] =
+        [("main/binary-all/Packages", all.as_bytes()), ("main/binary-arm64/Packages", arm.as_bytes())];
+    let held = debian("all arm64", "main", &indices);
+    let of = |architectures: &[&str]| Selection { architectures: names(architectures), ..every() };
+    for architectures in [&["arm64", "all"][..], &[]] {
+        assert_eq!(clean(&held, DEBIAN, &of(architectures)).len(), 2, "{architectures:?}");
+    }
+    held.asked.borrow_mut().clear();
+    assert_eq!(paths(&clean(&held, DEBIAN, &of(&["aarch64"]))), ["pool/a_1_arm64.deb"]);
+    assert!(!held.asked.borrow().iter().any(|path| path.contains("binary-all")), "its index is not read");
+    assert_eq!(paths(&clean(&held, DEBIAN, &of(&["all"]))), ["pool/d_1_all.deb"]);
+    // One that is named and for others is not passed over without a word.
+    let (found, remarks) = remarked(&held, DEBIAN, &Selection { packages: names(&["d"]), ..of(&["arm64"]) });
+    assert!(found.is_empty());
+    assert_eq!(remarks, ["the archive: names no package \"d\" of a wanted architecture"]);
 }
 
 /// What a faulty stanza is left out with; the ones before and after it are found.

@@ -1,8 +1,8 @@
 //! Python's simple index.
 
 use super::held::{Held, sha256};
-use super::{all, clean, names, paths, refused, remarked, sample};
-use deburr_archive::{Entry, Error, Kind, Selection};
+use super::{clean, names, paths, refused, remarked, sample};
+use deburr_archive::{Entry, Kind, Selection};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
@@ -243,16 +243,19 @@ fn a_faulty_file_is_a_remark_and_no_end() {
     }
 }
 
-/// The error of a page.
+/// Why a page is left out, and with it all of its project and nothing of the next one.
 fn wrong(page: &[u8]) -> String {
-    match all(&Held::new([("simple/x/", page)]), PYPI, &every("x")).1 {
-        Err(error @ Error::Index { .. }) => error.to_string(),
-        other => panic!("{}: {other:?}", String::from_utf8_lossy(page)),
-    }
+    let next = json(&["y-1-cp39-abi3-linux_x86_64.whl"]);
+    let held = Held::new([("simple/x/", page), ("simple/y/", &next)]);
+    let both = Selection { packages: names(&["x", "y"]), ..every("x") };
+    let (found, mut remarks) = remarked(&held, PYPI, &both);
+    assert_eq!(paths(&found), ["https://host/y-1-cp39-abi3-linux_x86_64.whl"], "{remarks:?}");
+    assert!(remarks.len() == 1 && remarks[0].ends_with(": left out"), "{remarks:?}");
+    remarks.remove(0)
 }
 
 #[test]
-fn a_page_that_is_none_is_an_error() {
+fn a_page_that_is_none_leaves_its_project_out() {
     let good = String::from_utf8(json(&["x-1-cp39-abi3-linux_x86_64.whl"])).expect("text");
     for (old, new, what) in [
         ("\"files\"", "\"other\"", "missing field `files`"),
@@ -283,7 +286,7 @@ fn a_page_that_is_none_is_an_error() {
 
 /// What HTML takes as text, and a parser of XML as a part of a tag, hides no link.
 #[test]
-fn markup_that_would_swallow_links_is_an_error() {
+fn markup_that_would_swallow_links_leaves_the_project_out() {
     let link = "<a href=\"https://host/x-1-cp39-abi3-linux_x86_64.whl\">x</a>";
     for (before, what) in [
         ("1 < 2 ", "is no tag"),
@@ -295,19 +298,49 @@ fn markup_that_would_swallow_links_is_an_error() {
         ("<script>if (a<b) f(1)</script>", "a tag within the tag"),
         ("<script>\"<b>\"</script>", "in a script or a style"),
         ("<STYLE>a::after { content: '<b>' }</STYLE>", "in a script or a style"),
+        ("<script><!--</script>", ""),
         ("<p title=\"", ""),
         ("<!-- ", ""),
+        ("<a/href=\"https://host/x-2-cp39-abi3-linux_x86_64.whl\">x</a>", "a slash in the tag"),
+        ("<a x/href=\"https://host/x-2-cp39-abi3-linux_x86_64.whl\">x</a>", "a slash in the tag"),
+        ("<a x=\"y\"/href=\"https://host/x-2-cp39-abi3-linux_x86_64.whl\">x</a>", "a slash in the tag"),
+        ("<a\x0chref=\"https://host/x-2-cp39-abi3-linux_x86_64.whl\">x</a>", "a form feed in the tag"),
     ] {
         let error = wrong(&html(&[before, link].concat()));
         assert!(error.contains(what), "{before}: {error}");
     }
+    // What is between the end in HTML and that in XML would be lost.
+    for (before, after, what) in [
+        ("<!-->", "-->", "ends earlier in HTML"),
+        ("<!--->", "-->", "ends earlier in HTML"),
+        ("<!-- --!>", "-->", "ends earlier in HTML"),
+        ("<![CDATA[>", "]]>", "ends earlier in HTML"),
+        ("<?x>", "?>", "ends earlier in HTML"),
+        ("<?xml >", "?>", "ends earlier in HTML"),
+        ("<!DOCTYPE html [>", "]>", "ends earlier in HTML"),
+        ("<script><!--</script>", "--></script>", "in a script or a style"),
+        ("<title><!--</title>", "-->", "another element of text"),
+        ("<textarea><![CDATA[</textarea", "]]>", "ends earlier in HTML"),
+        ("<XMP><?</XMP", "?>", "ends earlier in HTML"),
+    ] {
+        let error = wrong(&html(&[before, link, after].concat()));
+        assert!(error.contains(what), "{before}: {error}");
+    }
     for before in [
+        "<!---->",
+        "<!-- <a href=\"https://host/x-0-cp39-abi3-linux_x86_64.whl\">x</a> -->",
+        "<!-- - -- ->-> -->",
+        "<?x?>",
+        "<my-tag><svg:a>",
+        "<title>1 > 0</title>",
         "<script>if (a > b) f(\"'\");</script>",
         "<style>a > b {}</style>",
         "it's <p title=\"it's <b>\">",
         "a > b & c",
         "<!-- <a> ' -->",
         "<br/>",
+        "<br / >",
+        "<a href=https://host/y/ x = /y/>",
         "</p>",
         "<p x = 'y'>",
     ] {
@@ -340,7 +373,5 @@ fn hostile_pages_end() {
     assert!(wrong(b"<html>\xff</html>").starts_with("simple/x/"));
     let file = format!("{{\"requires-python\": \"{}\"}},", "a".repeat(1000));
     let many = [b"{\"files\": [".as_slice(), &file.into_bytes().repeat(80 << 10)].concat();
-    let (found, result) = all(&Held::new([("simple/x/", &many)]), PYPI, &every("x"));
-    let error = result.expect_err("too long").to_string();
-    assert!(found.is_empty() && error.contains("more than 64 MiB"), "{error}");
+    assert!(wrong(&many).contains("more than 64 MiB"));
 }

@@ -81,7 +81,9 @@ fn architectures_and_names_are_selected() {
     );
     let held = rpm("primary.xml", text.as_bytes());
     let arm = Selection { architectures: names(&["arm64"]), ..every() };
-    assert_eq!(paths(&clean(&held, RPM, &arm)), ["p/a-0-1-1.aarch64.rpm", "p/b-0-1-1.noarch.rpm"]);
+    assert_eq!(paths(&clean(&held, RPM, &arm)), ["p/a-0-1-1.aarch64.rpm"]);
+    let both = Selection { architectures: names(&["arm64", "noarch"]), ..every() };
+    assert_eq!(paths(&clean(&held, RPM, &both)), ["p/a-0-1-1.aarch64.rpm", "p/b-0-1-1.noarch.rpm"]);
     let (found, remarks) = remarked(&held, RPM, &Selection { packages: names(&["b", "c"]), ..every() });
     assert_eq!(paths(&found), ["p/b-0-1-1.noarch.rpm"]);
     assert_eq!(remarks, ["repodata/primary.xml: names no package \"c\""]);

@@ -52,7 +52,8 @@ pub(super) fn list(
             indexed(&*fetch, kind, selection, |path| place(archive, url, path)).map_err(failed)
         }
         (None, None) if *selection != Selection::default() => Err(format!(
-            "{}: no index of packages, which --suite, --component, --architecture and --package select from",
+            "{}: no index of packages, which --suite, --component, --architecture, --package, --packages-from \
+             and --all-versions select from",
             archive.display()
         )),
         (None, None) => folder::list(archive, threads),
@@ -70,14 +71,6 @@ fn place(archive: &Path, url: Option<&str>, path: &str) -> Place {
     }
 }
 
-/// Whether a package is for all architectures, where some are named: more than half of an archive, and hardly any code.
-fn is_for_others(entry: &Entry, selection: &Selection) -> bool {
-    let wanted = &selection.architectures;
-    !wanted.is_empty()
-        && ["all", "noarch"].contains(&entry.architecture.as_str())
-        && !wanted.contains(&entry.architecture)
-}
-
 fn indexed(
     fetch: &dyn Fetch,
     kind: Kind,
@@ -86,9 +79,6 @@ fn indexed(
 ) -> Result<(Vec<Item>, Vec<Fault>), deburr_archive::Error> {
     let mut items = Vec::new();
     let remarks = entries(fetch, kind, selection, &mut |entry: Entry| {
-        if is_for_others(&entry, selection) {
-            return;
-        }
         items.push(Item {
             place: place(&entry.path),
             path: entry.path,
