@@ -11,7 +11,7 @@ use super::plan::BatchPlan;
 use crate::analysis::{JitPart, Provenance, Refusal};
 use crate::input::closure::Closures;
 use crate::input::content::{Content, arch_of};
-use crate::input::gate::{BUDGET, Gate};
+use crate::input::gate::Gate;
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
 use crate::system_error::error_text;
@@ -54,18 +54,13 @@ pub(super) struct Crew<'a> {
 impl<'a> Crew<'a> {
     /// `alone`: whether there is one file only.
     pub(super) fn new(plan: &'a BatchPlan, alone: bool, closures: Option<Closures>) -> Crew<'a> {
-        Crew { plan, gate: Gate::default(), alone, pool: OnceLock::new(), closures }
-    }
-
-    pub(super) fn threads(&self) -> u64 {
-        u64::try_from(self.plan.threads).unwrap_or(u64::MAX).max(1)
+        Crew { plan, gate: Gate::new(plan.threads), alone, pool: OnceLock::new(), closures }
     }
 
     /// The pool of all threads, for a file that is worth it.
     pub(super) fn pool_for(&self, bytes: u64) -> Option<&rayon::ThreadPool> {
         let threads = self.plan.threads;
-        let share = BUDGET / self.threads();
-        if threads < 2 || bytes < if self.alone { WORTH_A_POOL } else { share } {
+        if threads < 2 || bytes < if self.alone { WORTH_A_POOL } else { self.gate.share() } {
             return None;
         }
         let build = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();

@@ -10,7 +10,7 @@ use super::claims::Book;
 use super::crew::{Crew, Origin};
 use super::outcome::{Outcome, Product};
 use crate::input::content::arch_of;
-use crate::input::gate::{BUDGET, Pass};
+use crate::input::gate::Pass;
 use crate::input::image_layout::ImageLayout;
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
@@ -42,7 +42,7 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
 
     fn hold(&mut self, bytes: u64) -> Result<(), Stopped> {
         // Each thread may hold its share of the budget, and one package more: that whose turn it is.
-        match bytes > BUDGET / self.crew.threads() {
+        match bytes > self.crew.gate.share() {
             true => self.seat.wait_for_turn(),
             false => Ok(()),
         }

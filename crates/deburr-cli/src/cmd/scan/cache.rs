@@ -114,12 +114,12 @@ impl Cache {
         let file = TemporaryFile::next_to(&self.folder.join("entry"), 0o666).map_err(failed)?;
         let out = BufWriter::new(file.file.try_clone().map_err(failed)?);
         let mut entry = Entry { cache: self, file, out, hash: Sha256::new() };
-        entry.write_all(MAGIC).map_err(failed)?;
+        entry.append(MAGIC).map_err(failed)?;
         Ok(entry)
     }
 }
 
-/// An entry that is written.
+/// An entry that is written; the errors of writing name the folder.
 pub(super) struct Entry<'c> {
     cache: &'c Cache,
     file: TemporaryFile,
@@ -129,9 +129,9 @@ pub(super) struct Entry<'c> {
 
 impl Write for Entry<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.hash.update(bytes.get(..written).unwrap_or_default());
-        Ok(written)
+        let named =
+            |error| io::Error::other(format!("{}: {}", self.cache.folder.display(), error_text(&error)));
+        self.append(bytes).map(|()| bytes.len()).map_err(named)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -140,6 +140,12 @@ impl Write for Entry<'_> {
 }
 
 impl Entry<'_> {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.hash.update(bytes);
+        Ok(())
+    }
+
     /// Ends it, and gives it its name. `tries_again`: whether only the scan of this run may take it.
     pub(super) fn keep(
         mut self,
@@ -155,10 +161,10 @@ impl Entry<'_> {
     fn end(&mut self, path: &Path, faults: &[Fault], (tries_again, run): (bool, i64)) -> io::Result<()> {
         let faults = serde_json::to_vec(faults.get(..MOST_FAULTS).unwrap_or(faults))?;
         let length = u32::try_from(faults.len()).map_err(io::Error::other)?;
-        self.write_all(&faults)?;
-        self.write_all(&length.to_le_bytes())?;
-        self.write_all(&[u8::from(tries_again)])?;
-        self.write_all(&run.to_le_bytes())?;
+        self.append(&faults)?;
+        self.append(&length.to_le_bytes())?;
+        self.append(&[u8::from(tries_again)])?;
+        self.append(&run.to_le_bytes())?;
         let hash = std::mem::take(&mut self.hash).finalize();
         self.out.write_all(&hash)?;
         self.out.flush()?;

@@ -33,6 +33,7 @@ use item::{Item, Part, Place, in_order};
 use publish::{Published, publish};
 use rayon::prelude::*;
 use remote::Remote;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -186,6 +187,8 @@ impl Scanning<'_> {
                 Place::There(url) => there.push(Remote { number, item, url }),
             }
         }
+        // The largest first: no thread is left with one at the end. Those of one size in the order of their paths.
+        here.sort_by_key(|input| Reverse(input.item.size));
         let mut work = Work::new(self.plan, cache, self.run);
         work.check(&here, hashes, course)?;
         remote::check(&there, &self.downloads(), (&mut work, hashes), course)
