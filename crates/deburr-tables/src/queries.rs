@@ -10,13 +10,14 @@ pub struct Query {
 }
 
 /// All of them.
-pub const QUERIES: [Query; 7] = [
+pub const QUERIES: [Query; 8] = [
     Query { name: "atomics", sql: include_str!("../queries/atomics.sql") },
     Query { name: "compilers", sql: include_str!("../queries/compilers.sql") },
     Query { name: "level-census", sql: include_str!("../queries/level-census.sql") },
     Query { name: "new-since-last-run", sql: include_str!("../queries/new-since-last-run.sql") },
     Query { name: "not-checked", sql: include_str!("../queries/not-checked.sql") },
     Query { name: "who-gains", sql: include_str!("../queries/who-gains.sql") },
+    Query { name: "who-gains-at-target", sql: include_str!("../queries/who-gains-at-target.sql") },
     Query { name: "worst-packages", sql: include_str!("../queries/worst-packages.sql") },
 ];
 

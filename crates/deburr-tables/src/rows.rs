@@ -12,7 +12,7 @@ use super::table::{
 };
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use deburr_core::report::{AcrossFinding, Fingerprints, Hex, IsaFunction, PlacedFinding};
+use deburr_core::report::{AcrossFinding, Fingerprints, Hex, HotFunction, IsaFunction, PlacedFinding};
 use std::collections::{HashMap, HashSet};
 
 /// Takes record batches.
@@ -47,6 +47,20 @@ impl Current {
     /// What is after the artefact's path in that of something in it: `!usr/bin/x`, `(x.o)`; nothing in its own.
     fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
         path.strip_prefix(&self.path).filter(|rest| rest.is_empty() || rest.starts_with(['!', '(']))
+    }
+}
+
+/// What is known of a file's functions, by their place in the list of sizes.
+struct Known<'r> {
+    /// The first finding in each, and how many there are.
+    findings: HashMap<usize, (&'r PlacedFinding, u64)>,
+    /// Those that took most of a profile.
+    hot: HashMap<usize, &'r HotFunction>,
+}
+
+impl Known<'_> {
+    fn has(&self, place: usize) -> bool {
+        self.findings.contains_key(&place) || self.hot.contains_key(&place)
     }
 }
 
@@ -190,7 +204,7 @@ impl<B: Batches> Rows<B> {
         Ok(file)
     }
 
-    /// Adds the functions above the first level, in the order of the report, and then others with findings, by address.
+    /// Adds the functions above the first level, in the order of the report, and then others with findings or weight, by address.
     fn functions(&mut self, file: &str, of: FileOf<'_>, placed: &[Option<usize>]) -> Result<(), B::Error> {
         let mut findings: HashMap<usize, (&PlacedFinding, u64)> = HashMap::new();
         for (finding, at) in of.report.findings.iter().zip(placed) {
@@ -204,19 +218,23 @@ impl<B: Batches> Rows<B> {
             .enumerate()
             .map(|(index, size)| ((size.section.as_deref(), size.svma), index))
             .collect();
+        let heaviest = of.report.profile.iter().flat_map(|profile| &profile.functions);
+        let hot: HashMap<usize, &HotFunction> = heaviest
+            .filter_map(|function| by_place.get(&(None, function.svma)).map(|place| (*place, function)))
+            .collect();
+        let known = Known { findings, hot };
         let mut seen: HashSet<usize> = HashSet::new();
         for above in &of.report.isa_functions {
             let place = by_place.get(&(above.section.as_deref(), above.svma)).copied();
             seen.extend(place);
-            let row = self.function_row(file, of, place, Some(above), &findings);
+            let row = self.function_row(file, of, place, Some(above), &known);
             if let Some(row) = row {
                 push(&mut self.functions, &row, &mut self.batches)?;
             }
         }
-        let others =
-            (0..of.sizes.len()).filter(|place| findings.contains_key(place) && !seen.contains(place));
+        let others = (0..of.sizes.len()).filter(|place| known.has(*place) && !seen.contains(place));
         for place in others {
-            if let Some(row) = self.function_row(file, of, Some(place), None, &findings) {
+            if let Some(row) = self.function_row(file, of, Some(place), None, &known) {
                 push(&mut self.functions, &row, &mut self.batches)?;
             }
         }
@@ -229,10 +247,10 @@ impl<B: Batches> Rows<B> {
         of: FileOf<'r>,
         place: Option<usize>,
         above: Option<&'r IsaFunction>,
-        findings: &HashMap<usize, (&'r PlacedFinding, u64)>,
+        known: &Known<'r>,
     ) -> Option<FunctionRow<'r>> {
         let size = place.and_then(|place| of.sizes.get(place));
-        let found = place.and_then(|place| findings.get(&place)).copied();
+        let found = place.and_then(|place| known.findings.get(&place)).copied();
         Some(FunctionRow {
             run: self.run,
             file,
@@ -241,6 +259,7 @@ impl<B: Batches> Rows<B> {
             above,
             size,
             finding: found.map(|(finding, _)| finding),
+            hot: place.and_then(|place| known.hot.get(&place)).copied(),
             findings: found.map_or(0, |(_, count)| count),
         })
     }

@@ -109,6 +109,16 @@ fn every_row_is_what_the_json_report_says() {
     assert!(said.starts_with("files 0\n"), "{said}");
 }
 
+/// The only row of who gains without the share of the code, which is some of it and not all.
+fn without_code_share(mut rows: Value) -> Value {
+    let share = rows[0].as_object_mut().and_then(|row| row.remove("code_share"));
+    assert!(
+        share.and_then(|share| share.as_f64()).is_some_and(|share| share > 0.1 && share <= 1.0),
+        "{rows}"
+    );
+    rows
+}
+
 #[test]
 #[ignore = "fetches packages of PyPI; `cargo xtask nightly` runs it"]
 fn every_query_answers_what_is_known_of_a_small_corpus() {
@@ -148,11 +158,31 @@ fn every_query_answers_what_is_known_of_a_small_corpus() {
     );
     // Its sum is one number after the other: encoded for AVX, and no wider than before.
     let gains = ask("who-gains");
-    let gain = json!({
-        "package": "scale", "low_version": "1.0", "high_version": "1.0", "low_level": "x86-64-v1", "high_level": "x86-64-v3",
-        "wide_functions": 0, "bit_functions": 0, "avx_functions": 1, "examples": ["scale"],
-    });
-    assert_eq!(gains, json!([gain]));
+    let gain = |share: Value| {
+        json!([{
+            "package": "scale", "low_version": "1.0", "high_version": "1.0", "low_level": "x86-64-v1", "high_level": "x86-64-v3",
+            "wide_functions": 0, "bit_functions": 0, "avx_functions": 1, "run_share": share, "examples": ["scale"],
+        }])
+    };
+    assert_eq!(without_code_share(gains), gain(Value::Null));
+    // One sample of four is in it. It is on the first level in one of the builds, which has a row for it all the same.
+    let samples =
+        ["scale+0x1 (/site/scale.so)", "main+0x2 (/bin/a)", "main+0x3 (/bin/a)", "main+0x4 (/bin/a)"];
+    let samples = samples.map(|frame| format!("a 1 1.0: 1 cycles:u: \n\t    7f0000 {frame}\n\n")).concat();
+    let profile = format!("--profile={}", scratch.file("samples.txt", samples.as_bytes()));
+    check(&scratch, "weighed", &[&profile, &low, &high]);
+    let weighed = query(&tools, "who-gains", &scratch.join("weighed"));
+    assert_eq!(without_code_share(weighed), gain(json!(0.25)));
+    check(&scratch, "target", &["--target=armv8.1-a", &old, &low]);
+    let at_target = query(&tools, "who-gains-at-target", &scratch.join("target"));
+    assert_eq!(
+        at_target,
+        json!([{
+            "package": "store", "version": "1.0", "architecture": "arm64", "atomics_functions": 1, "chosen_functions": 0,
+            "by_hand_functions": 0, "narrow_functions": 0, "run_share": null, "examples": ["_start"],
+        }])
+    );
+    assert_eq!(ask("who-gains-at-target"), json!([]), "without a target they are notes");
     let atomics = ask("atomics");
     assert_eq!(
         (atomics[0]["package"].clone(), atomics[0]["built"].clone()),

@@ -2,7 +2,7 @@
 
 use crate::render::line::one_line;
 use deburr_profile::Object;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,8 +28,15 @@ pub(super) fn find(objects: &[Object], build_id: Option<&str>, path: &Path, is_n
         }
     }
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let is_there = |object: &Object| Path::new(&object.path) == whole;
-    let is_called = |object: &Object| Path::new(&object.path).file_name() == path.file_name();
+    let member = member_of(path);
+    let is_there = |object: &Object| {
+        let recorded = Path::new(&object.path);
+        recorded == whole || member.as_ref().is_some_and(|member| recorded == Path::new("/").join(member))
+    };
+    let is_called = |object: &Object| {
+        let recorded = Path::new(&object.path).file_name();
+        recorded == path.file_name() || member.as_deref().is_some_and(|member| recorded == member.file_name())
+    };
     let called: Vec<(usize, &Object)> = numbered().filter(|(_, object)| is_called(object)).collect();
     let (other, open): (Vec<_>, Vec<_>) =
         called.into_iter().partition(|(_, object)| build_id.is_some() && object.build_id.is_some());
@@ -51,6 +58,11 @@ pub(super) fn find(objects: &[Object], build_id: Option<&str>, path: &Path, is_n
             one_line(&object.path)
         ))
     })
+}
+
+/// The path within its package of what is in one.
+fn member_of(path: &Path) -> Option<PathBuf> {
+    path.to_str()?.rsplit_once('!').map(|(_, member)| PathBuf::from(member))
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -100,5 +112,15 @@ mod tests {
         assert_eq!(find(&objects, Some("01"), Path::new("/b/x"), true), Matched::Objects(vec![1]));
         assert_eq!(find(&objects, None, Path::new("copy/y"), false), Matched::Objects(vec![2]));
         assert_eq!(find(&objects, None, Path::new("copy/x"), true), Matched::Nothing);
+    }
+
+    #[test]
+    fn what_is_in_a_package_has_its_path_in_there() {
+        let objects = [object("/usr/bin/x", None), object("/opt/x", None), object("/site/y.so", None)];
+        let found = |path: &str| find(&objects, None, Path::new(path), false);
+        assert_eq!(found("pool/x.deb!usr/bin/x"), Matched::Objects(vec![0]));
+        assert_eq!(found("y.whl!y.so"), Matched::Objects(vec![2]));
+        assert_eq!(found("pool/x.deb!usr/sbin/x"), Matched::Nothing);
+        assert_eq!(found("y.so!z"), Matched::Nothing);
     }
 }

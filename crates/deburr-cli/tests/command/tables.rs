@@ -198,7 +198,7 @@ fn queries_are_listed_and_what_cannot_be_queried_is_said() {
     let listed = query(&nowhere, &[]);
     let text = stdout(&listed);
     assert!(
-        listed.status.success() && text.lines().count() == 7 && text.contains("\nlevel-census  "),
+        listed.status.success() && text.lines().count() == 8 && text.contains("\nlevel-census  "),
         "{text}"
     );
     fs::create_dir_all(scratch.join("empty/artefacts")).unwrap();

@@ -1,10 +1,10 @@
-//! The table of functions: those above the first level, and those with findings.
+//! The table of functions: those above the first level, those with findings, and those that took most of a profile.
 
 use super::column::Cell;
 use super::name::Table;
 use super::rowed::{BYTES, INSNS, Of, RUN, Rowed, SHARE, TEXT, TEXTS, TIME, count, is, may};
 use deburr_core::listing::FunctionSize;
-use deburr_core::report::{Hex, IsaFunction, PlacedFinding, Step};
+use deburr_core::report::{Hex, HotFunction, IsaFunction, PlacedFinding, Step};
 use std::borrow::Cow;
 
 pub(crate) struct Functions;
@@ -21,15 +21,22 @@ pub(crate) struct FunctionRow<'r> {
     /// The first finding in it, and how many there are.
     pub(crate) finding: Option<&'r PlacedFinding>,
     pub(crate) findings: u64,
+    /// What a profile saw of one that took much.
+    pub(crate) hot: Option<&'r HotFunction>,
 }
 
 impl<'r> FunctionRow<'r> {
-    fn either(
+    fn first(
         &'r self,
         above: impl Fn(&'r IsaFunction) -> Option<&'r str>,
         finding: impl Fn(&'r PlacedFinding) -> Option<&'r str>,
+        hot: impl Fn(&'r HotFunction) -> Option<&'r str>,
     ) -> Cell<'r> {
-        Cell::text(self.above.map_or_else(|| self.finding.and_then(finding), above))
+        Cell::text(match (self.above, self.finding) {
+            (Some(it), _) => above(it),
+            (None, Some(it)) => finding(it),
+            (None, None) => self.hot.and_then(hot),
+        })
     }
 }
 
@@ -51,10 +58,10 @@ impl Rowed for Functions {
         is("run", TIME, RUN, "", |row| Cell::Time(row.run)),
         is("file", TEXT, "the id of its file", "", |row| Cell::text(Some(row.file))),
         may("function", TEXT, "its name, demangled", "files[].isa_functions[].function", |row| {
-            row.either(|it| it.function.as_deref(), |it| it.function.as_deref())
+            row.first(|it| it.function.as_deref(), |it| it.function.as_deref(), |it| it.function.as_deref())
         }),
         may("near", TEXT, "where it is, if it has no name", "files[].isa_functions[].near", |row| {
-            row.either(|it| it.near.as_deref(), |it| it.near.as_deref())
+            row.first(|it| it.near.as_deref(), |it| it.near.as_deref(), |_| None)
         }),
         is("svma", TEXT, "its address", "files[].isa_functions[].svma", |row| {
             Cell::owned(Some(row.svma.to_string()))

@@ -51,7 +51,7 @@ impl Table {
                 key: &["run", "file"],
             },
             Table::Functions => Described {
-                row: "a function that needs more than the architecture's first level, or has findings",
+                row: "a function that needs more than the architecture's first level, has findings, or took much of a profile: of a file, the 100 heaviest",
                 key: &["run", "file", "section", "svma"],
             },
             Table::Findings => Described {
