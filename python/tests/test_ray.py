@@ -17,6 +17,7 @@ import deburr
 import pytest
 
 import archives
+import recipe
 from archives import TABLES, all_rows
 from conftest import command
 from storage import Storage
@@ -217,3 +218,10 @@ def test_options_and_configurations_reach_the_tasks(cluster: str, archive: Path,
     with pytest.raises(deburr.Error, match="was begun with other packages"):
         scan(str(archive), str(tmp_path / "tables"), suffixes=[".deb"])
     assert scan(str(archive), str(tmp_path / "nothing"), packages=[]).shards == ()
+
+
+def test_the_recipe_of_the_documentation_runs(cluster: str, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(recipe.of("Ray", archive, tmp_path / "tables"), {})
+    count, failures = capsys.readouterr().out.splitlines()[-1].split()
+    assert int(count) == 29 and int(failures) >= len(BAD)
+    assert is_whole(tmp_path / "tables") and len(archives.rows(tmp_path / "tables", "findings")) > 10
