@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,17 @@ def test_a_bad_package_is_a_failure_and_a_row(archive: Path, tmp_path: Path) -> 
     clean = deburr.scan(good, tmp_path / "clean", run=RUN)
     assert set(archives.rows(tmp_path / "clean", "findings")) <= set(archives.rows(tmp_path / "tables", "findings"))
     assert clean.failures == ()
+
+
+def test_a_name_that_is_no_text_is_spelt_out(archive: Path, tmp_path: Path) -> None:
+    """Fails where one odd name ends the batch, or is another than the command's."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    place = folder / os.fsdecode(b"a\xff.tgz")
+    shutil.copy(archive / "pool/1/p1.tgz", place)
+    given = deburr.scan([(place.name, place)], tmp_path / "given", run=RUN)
+    assert given.failures == () and given.shard == deburr.scan(folder, tmp_path / "whole", run=RUN).shard
+    assert deburr.scan([place], tmp_path / "bare").failures == ()
 
 
 def test_a_stated_hash_is_checked(archive: Path, tmp_path: Path) -> None:

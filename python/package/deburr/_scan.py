@@ -90,18 +90,21 @@ def scan(
         if list(missing):
             raise TypeError("missing: only a list of packages has some")
     else:
-        scanned = ([_given(one) for one in packages], [(path, reason) for path, reason in missing])
+        scanned = ([_given(one) for one in packages], [(_text(path), reason) for path, reason in missing])
     done = _native.scan([*made, *options], scanned, os.fspath(tables), _native.__file__)
     return ScanSummary._of(json.loads(done))
 
 
 def _given(one: Given) -> tuple[str, str, str | None]:
-    if not isinstance(one, tuple):
-        return os.fspath(one), os.fspath(one), None
-    package, place = one
+    package, place = one if isinstance(one, tuple) else (os.fspath(one), one)
     if isinstance(package, Package):
-        return package.path, os.fspath(place), package.sha256
-    return package, os.fspath(place), None
+        return _text(package.path), os.fspath(place), package.sha256
+    return _text(package), os.fspath(place), None
+
+
+def _text(path: str) -> str:
+    """Bytes that are no UTF-8 are spelt out, as the command does it."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def list_archive(archive: Path, *, options: Sequence[str] = ()) -> Listing:

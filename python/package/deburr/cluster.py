@@ -34,7 +34,7 @@ except ImportError as error:
 
 from . import _native
 from ._error import Error
-from ._scan import Package, scan
+from ._scan import Package, list_archive, scan
 from ._summary import ScanFailure
 
 __all__ = ["SHARDS", "SUFFIXES", "SUMMARIES", "Job", "Shard", "ShardSummary", "shards_of", "table_of"]
@@ -56,7 +56,7 @@ SUFFIXES = (
     ".whl",
     ".zip",
 )
-"""What a package's name ends with: a list of a bucket has no contents to look at."""
+"""What a package's name ends with, where a list has no contents to look at."""
 
 SHARDS = pyarrow.schema(
     [
@@ -141,20 +141,27 @@ class Job:
     scratch: str | None = None
     """A directory of each machine, with room for the packages of one shard a task; that of temporary files if None."""
 
-    def list_folder(self, suffixes: Sequence[str] | None = SUFFIXES) -> list[Package]:
-        """The packages below the source, by the ends of their names; all files if None.
+    def list_folder(self, suffixes: Sequence[str] | None = None) -> list[Package]:
+        """The packages below the source.
 
-        Folders that are container images are not seen: give their tar files.
+        suffixes: the ends of their names. If None, a folder of this machine has what `deburr scan` finds there by contents, images and
+        binaries, too, and object storage, where a list has no contents, what ends with one of `SUFFIXES`. Raises Error where
+        something cannot be listed.
         """
         filesystem, root = _place(self.source, self.source_filesystem)
-        with _refused(self.source):
-            found = filesystem.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
-        listed = [
-            Package(info.path[len(root) :].lstrip("/"), info.size or 0)
-            for info in found
-            if info.type == pyarrow.fs.FileType.File and (suffixes is None or info.path.endswith(tuple(suffixes)))
-        ]
-        return sorted(listed, key=_path_of)
+        if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+            listing = list_archive(root, options=["--no-index"])
+            for failure in listing.failures:
+                raise Error(failure.path, failure.reason)
+            found = list(listing.packages)
+        else:
+            with _refused(self.source):
+                infos = filesystem.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
+            files = (info for info in infos if info.type == pyarrow.fs.FileType.File)
+            found = [Package(info.path[len(root) :].lstrip("/"), info.size or 0) for info in files]
+            suffixes = SUFFIXES if suffixes is None else suffixes
+        wanted = (package for package in found if suffixes is None or package.path.endswith(tuple(suffixes)))
+        return sorted(wanted, key=_path_of)
 
     def begin(self, packages: Iterable[Package], *, shard_bytes: int = 256 << 20, shard_items: int = 2000) -> list[Shard]:
         """Cuts a list into shards, always the same of the same list, and notes it under the run at the destination.
@@ -169,8 +176,8 @@ class Job:
             self._scan([], [], folder)
         listed = sorted(packages, key=_path_of)
         for package in listed:
-            if "://" in package.path or package.path.startswith("/") or ".." in package.path.split("/"):
-                raise Error(package.path, "not below the source")
+            if "://" in package.path or package.path.startswith("/") or not {"", ".."}.isdisjoint(package.path.replace("\0", "//").split("/")):
+                raise Error(package.path, "no path below the source")
         for one, other in zip(listed, listed[1:]):
             if one.path == other.path:
                 raise Error(one.path, "a package of that path is listed twice")
@@ -246,9 +253,13 @@ class Job:
 
     def _done(self, filesystem: Any, root: str, shard: Shard) -> ShardSummary | None:
         before = _read(filesystem, _note(root, shard))
-        if before is None or before.pop("unread"):
+        artefacts = f"{root}/artefacts/{shard.name}.parquet"
+        if before is None or filesystem.get_file_info(artefacts).type != pyarrow.fs.FileType.File:
             return None
-        return _summary_of({**before, "kept": True})
+        try:
+            return None if before.pop("unread") else _summary_of({**before, "kept": True})
+        except (KeyError, TypeError) as error:
+            raise Error(_note(root, shard), f"no note of a shard: {error}") from error
 
     def _fetch(self, packages: Iterable[Package], folder: Path) -> tuple[list[tuple[Package, str]], list[tuple[str, str]]]:
         """The packages with their places on this machine, and those that cannot be had."""
@@ -378,12 +389,14 @@ def _read(filesystem: Any, path: str) -> dict[str, Any] | None:
     """A note, if it is there."""
     try:
         with filesystem.open_input_stream(path) as stream:
-            read: dict[str, Any] = json.loads(stream.read())
-            return read
+            read = json.loads(stream.read())
     except FileNotFoundError:
         return None
     except ValueError as error:
         raise Error(path, f"no note of a scan: {error}") from error
+    if not isinstance(read, dict):
+        raise Error(path, "no note of a scan")
+    return read
 
 
 def _write(filesystem: Any, root: str, path: str, content: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ from ._error import Error
 from ._options import Path
 from ._scan import Package
 from ._summary import ScanFailure
-from .cluster import SUFFIXES, SUMMARIES, Job, ShardSummary, _summary_of, table_of
+from .cluster import SUMMARIES, Job, ShardSummary, _summary_of, table_of
 
 __all__ = ["Scanned", "scan"]
 
@@ -65,7 +65,7 @@ def scan(
     *,
     run: int,
     packages: Iterable[Package] | None = None,
-    suffixes: Sequence[str] | None = SUFFIXES,
+    suffixes: Sequence[str] | None = None,
     shard_bytes: int = 256 << 20,
     shard_items: int = 2000,
     options: Sequence[str] = (),
@@ -82,8 +82,8 @@ def scan(
         or fsspec. destination: the directory of the tables, likewise.
     run: the moment by which the tables know the scan, in seconds since 1970. The same call goes on with a scan that was ended: shards
         that are there are not scanned again.
-    packages: what is scanned, such as `deburr.list_archive(…).packages`, by paths below the source; None: what is there, and has one of
-        these suffixes.
+    packages: what is scanned, such as `deburr.list_archive(…).packages`, by paths below the source; None: what is there. suffixes: of
+        that, what ends so; `Job.list_folder` says what None is.
     shard_bytes, shard_items: what a shard has, or one package more; a task has so much of its machine's `scratch` directory.
     options: of `deburr scan`, such as ["--baseline=claim"]. config: a deburr.toml, which this machine has.
     concurrency: the most tasks at a time. ray_remote_args: of Ray's tasks, such as memory=2 << 30 (bytes), num_cpus, max_retries.
