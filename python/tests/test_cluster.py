@@ -18,6 +18,7 @@ import pyarrow
 import pytest
 from deburr import cluster
 from deburr.cluster import Job, Package, Shard, shards_of
+from fsspec.implementations.local import LocalFileSystem
 
 import archives
 from archives import TABLES, all_rows
@@ -150,6 +151,43 @@ def test_what_is_not_what_the_list_says_is_a_failure_and_tried_again(
     assert len(list((tmp_path / "tables/files").glob("*.parquet"))) == 1, "in the place of the first"
 
 
+class Breaking(LocalFileSystem):  # type: ignore[misc]
+    """Breaks off the first reads of each file."""
+
+    cachable = False
+
+    def __init__(self, breaks: int) -> None:
+        super().__init__()
+        self.breaks: dict[str, int] = {}
+        self.most = breaks
+
+    def _open(self, path: str, mode: str = "rb", **words: Any) -> Any:
+        file = super()._open(path, mode, **words)
+        self.breaks[path] = self.breaks.get(path, 0) + 1
+        if mode == "rb" and self.breaks[path] <= self.most:
+
+            def read(*_: Any) -> bytes:
+                raise RuntimeError("the connection was reset")
+
+            file.read = read
+        return file
+
+
+def test_a_connection_that_breaks_is_tried_again(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where one broken connection leaves a package out, or where what never comes is waited for without an end."""
+    monkeypatch.setattr(cluster, "_SECONDS_BETWEEN", 0.001)
+    plain = Job(str(archive), str(tmp_path / "plain"), RUN)
+    (shard,) = plain.begin(plain.list_folder())
+    plain.scan(shard)
+    for breaks, is_read in [(3, True), (4, False)]:
+        job = replace(plain, destination=str(tmp_path / str(breaks)), source_filesystem=Breaking(breaks))
+        summary = job.scan(shard)
+        reasons = {failure.reason for failure in summary.failures}
+        assert (all_rows(tmp_path / str(breaks)) == all_rows(tmp_path / "plain")) == is_read
+        assert any("the connection was reset" in reason for reason in reasons) != is_read
+        assert is_read or len(summary.failures) == summary.items
+
+
 def test_a_run_has_one_list(archive: Path, tmp_path: Path) -> None:
     """Fails where packages of a run get into its tables twice, under the shards of two lists."""
     job = Job(str(archive), str(tmp_path / "tables"), RUN)
@@ -218,6 +256,26 @@ def test_a_destination_that_refuses_is_an_error_with_its_place(archive: Path, st
         job.scan(shard)
     assert caught.value.path == str(tables) and not list(tables.glob("artefacts/*")) and not list(tables.glob("incoming/*"))
     (tables / "findings").unlink()
+    assert not job.scan(shard).kept
+
+
+def test_a_full_disk_is_an_error_and_no_failure_of_a_package(archive: Path, storage: Storage, tmp_path: Path) -> None:
+    """Fails where packages that this machine has no room for are written as broken ones."""
+    storage.put("full", archive)
+    job = Job(storage.uri("full"), str(tmp_path / "tables"), RUN)
+    (shard,) = job.begin(job.list_folder())
+    code = """
+import pickle, resource, sys
+job, shard = pickle.load(sys.stdin.buffer)
+resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
+job.scan(shard)
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps((job, shard)), capture_output=True, check=False)
+    last = done.stderr.decode().splitlines()[-1]
+    assert done.returncode == 1 and last.startswith("deburr._error.Error: ") and "File too large" in last
+    assert not list((tmp_path / "tables").glob("*/*.parquet"))
+    with pytest.raises(deburr.Error, match="no-such-folder"):
+        replace(job, scratch=str(tmp_path / "no-such-folder")).scan(shard)
     assert not job.scan(shard).kept
 
 

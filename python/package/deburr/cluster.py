@@ -277,6 +277,8 @@ class Job:
                 missing.append((package.path, str(error)))
                 with suppress(FileNotFoundError):
                     os.unlink(place)
+            except OSError as error:
+                raise Error(str(folder), str(error)) from error
         return here, missing
 
 
@@ -343,46 +345,49 @@ def _place(place: str, filesystem: Any) -> tuple[Any, str]:
     return filesystem, place.rstrip("/")
 
 
+class _Interrupted(Exception):
+    """A package was not read to its end."""
+
+
 def _fetch(filesystem: Any, path: str, size: int, place: str) -> None:
     for again in range(_TRIES):
         try:
             return _copy(filesystem, path, size, place)
-        except FileNotFoundError:
-            raise _Unreadable("no such file or directory") from None
         except _Interrupted as error:
             if again + 1 == _TRIES:
                 raise _Unreadable(str(error)) from error
             time.sleep(_SECONDS_BETWEEN * 2**again)
 
 
-class _Interrupted(Exception):
-    """A package was not read to its end."""
-
-
 def _copy(filesystem: Any, path: str, size: int, place: str) -> None:
+    most = size or _MOST
+    copied = 0
     with open(place, "wb") as out:
-        try:
+        with _reading():
             stream = filesystem.open_input_stream(path)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise _Interrupted(str(error)) from error
         with stream:
-            copied = 0
             while True:
-                try:
+                with _reading():
                     piece = stream.read(_PIECE)
-                except Exception as error:
-                    raise _Interrupted(str(error)) from error
-                copied += len(piece)
-                if copied > (size or _MOST):
-                    raise _Unreadable(f"more than the {size or _MOST} bytes that it may have")
                 if not piece:
                     break
-                # What this disk says is no failure of the package.
+                copied += len(piece)
+                if copied > most:
+                    raise _Unreadable(f"more than the {most} bytes that it may have")
                 out.write(piece)
     if size and copied != size:
         raise _Interrupted(f"{copied} bytes, where {size} are listed")
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """What the source says is the package's failure, and what this disk says is not."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise _Unreadable("no such file or directory") from None
+    except Exception as error:  # Any, of a file system that is the user's.
+        raise _Interrupted(str(error) or type(error).__name__) from error
 
 
 def _read(filesystem: Any, path: str) -> dict[str, Any] | None:
@@ -453,7 +458,10 @@ def _scratch(parent: str | None) -> Iterator[Path]:
         with suppress(OSError):
             _sweep(left)
     # The name says that it is locked, for as long as this process lives.
-    new = tempfile.mkdtemp(prefix="deburr-new-", dir=places)
+    try:
+        new = tempfile.mkdtemp(prefix="deburr-new-", dir=places)
+    except OSError as error:
+        raise Error(str(places), str(error)) from error
     lock = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     fcntl.flock(lock, fcntl.LOCK_EX)
     folder = Path("deburr-scan-".join(new.rsplit("deburr-new-", 1)))
