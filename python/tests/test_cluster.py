@@ -358,13 +358,45 @@ def test_contents_decide_what_a_folder_lists_and_names_what_a_bucket_does(archiv
     assert len(bucket.list_folder([""])) == 3
 
 
-def test_a_shard_whose_files_were_removed_is_scanned_again(archive: Path, tmp_path: Path) -> None:
-    """Fails where a note alone counts for a shard."""
+@pytest.mark.parametrize("table", TABLES)
+def test_a_shard_whose_files_are_not_those_of_its_note_is_scanned_again(table: str, archive: Path, tmp_path: Path) -> None:
+    """Fails where a note alone counts for a shard: its files were removed, or are of a task that could read less."""
     job = Job(str(archive), str(tmp_path), RUN)
     (shard, *_) = of(job)
     job.scan(shard)
-    (tmp_path / "artefacts" / f"{shard.name}.parquet").unlink()
+    file = tmp_path / table / f"{shard.name}.parquet"
+    content = file.read_bytes()
+    file.unlink()
     assert not job.scan(shard).kept and job.scan(shard).kept
+    file.write_bytes(content[:-1])
+    assert not job.scan(shard).kept and job.scan(shard).kept and file.read_bytes() == content
+
+
+def test_of_two_tasks_at_once_the_one_that_reads_less_is_not_the_last(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails where files of a task that could not read a package stay under the note of one that could."""
+    job = Job(str(archive), str(tmp_path / "tables"), RUN)
+    (shard,) = job.begin(job.list_folder())
+    poor = replace(job, source_filesystem=Breaking(9))
+    monkeypatch.setattr(cluster, "_SECONDS_BETWEEN", 0.001)
+    publish, write = cluster._publish, cluster._write
+
+    def between(*words: Any) -> None:
+        """All of the poor one happens between the files of the good one and its note."""
+        monkeypatch.setattr(cluster, "_write", write)
+        assert poor.scan(shard).failures
+        write(*words)
+
+    def published(*words: Any) -> None:
+        publish(*words)
+        monkeypatch.setattr(cluster, "_publish", publish)
+        monkeypatch.setattr(cluster, "_write", between)
+
+    monkeypatch.setattr(cluster, "_publish", published)
+    assert not job.scan(shard).kept
+    assert not archives.rows(tmp_path / "tables", "artefacts"), "those of the poor one"
+    assert not job.scan(shard).kept and archives.rows(tmp_path / "tables", "artefacts")
 
 
 def test_without_pyarrow_the_error_says_what_is_missing() -> None:

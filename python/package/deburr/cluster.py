@@ -225,7 +225,8 @@ class Job:
                 if self._done(filesystem, root, shard) is None:
                     tables = {table: folder / "tables" / table / f"{summary.shard}.parquet" for table in _TABLES}
                     _publish(filesystem, root, shard.name, tables)
-                    _write(filesystem, root, _note(root, shard), {**written, "unread": len(missing)})
+                    sizes = {table: file.stat().st_size for table, file in tables.items()}
+                    _write(filesystem, root, _note(root, shard), {**written, "unread": len(missing), "sizes": sizes})
         return _summary_of({**written, "kept": False})
 
     def scan_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -253,13 +254,17 @@ class Job:
 
     def _done(self, filesystem: Any, root: str, shard: Shard) -> ShardSummary | None:
         before = _read(filesystem, _note(root, shard))
-        artefacts = f"{root}/artefacts/{shard.name}.parquet"
-        if before is None or filesystem.get_file_info(artefacts).type != pyarrow.fs.FileType.File:
+        if before is None:
             return None
         try:
-            return None if before.pop("unread") else _summary_of({**before, "kept": True})
+            sizes, unread = before.pop("sizes"), before.pop("unread")
+            listed = [sizes[table] for table in _TABLES]
+            summary = _summary_of({**before, "kept": True})
         except (KeyError, TypeError) as error:
             raise Error(_note(root, shard), f"no note of a shard: {error}") from error
+        # Others than the note's are of a task that came between, or nobody's.
+        there = filesystem.get_file_info([_file(root, table, shard.name) for table in _TABLES])
+        return None if unread or [info.size for info in there] != listed else summary
 
     def _fetch(self, packages: Iterable[Package], folder: Path) -> tuple[list[tuple[Package, str]], list[tuple[str, str]]]:
         """The packages with their places on this machine, and those that cannot be had."""
@@ -310,6 +315,10 @@ def table_of(shards: Iterable[Shard]) -> Any:
 
 def _summary_of(row: dict[str, Any]) -> ShardSummary:
     return ShardSummary(**{**row, "failures": tuple(ScanFailure(**failure) for failure in row["failures"])})
+
+
+def _file(root: str, table: str, shard: str) -> str:
+    return f"{root}/{table}/{shard}.parquet"
 
 
 def _note(root: str, shard: Shard) -> str:
@@ -416,11 +425,11 @@ def _publish(filesystem: Any, root: str, shard: str, tables: dict[str, Path]) ->
         for table, file in tables.items():
             _upload(filesystem, file.read_bytes(), f"{incoming}/{table}")
         # One that was written before may have other rows: it is none while some of its files are of this one.
-        artefacts = f"{root}/artefacts/{shard}.parquet"
+        artefacts = _file(root, "artefacts", shard)
         if filesystem.get_file_info(artefacts).type == pyarrow.fs.FileType.File:
             filesystem.delete_file(artefacts)
         for table in tables:
-            _move(filesystem, f"{incoming}/{table}", f"{root}/{table}/{shard}.parquet")
+            _move(filesystem, f"{incoming}/{table}", _file(root, table, shard))
 
 
 @contextmanager
