@@ -5,7 +5,7 @@
 
 mod table;
 
-use deburr_cli::{CheckCall, CompareCall, Fault, Held};
+use deburr_cli::{CheckCall, CompareCall, Fault, Given, GivenPackage, Held, ScanCall, Scanned};
 use deburr_tables::Table;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -72,6 +72,47 @@ fn check(
     })
 }
 
+/// Scans an archive, or packages with the paths that the tables have of them, into a directory: the document of
+/// `deburr scan --format json`. `program`: the file of this module.
+#[pyfunction]
+fn scan<'py>(
+    py: Python<'py>,
+    options: Vec<OsString>,
+    scanned: ScannedOf,
+    tables: PathBuf,
+    program: PathBuf,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let scanned = match scanned {
+        ScannedOf::Archive(archive) => Scanned::Archive(archive),
+        ScannedOf::Given(packages, missing) => {
+            let package = |(path, place, sha256)| GivenPackage { path, place, sha256 };
+            Scanned::Given(Given { packages: packages.into_iter().map(package).collect(), missing })
+        }
+    };
+    let call = ScanCall { options, scanned, tables, program };
+    let json = py.detach(|| deburr_cli::scan(call)).map_err(failed)?;
+    Ok(PyBytes::new(py, &json))
+}
+
+/// What is scanned: an archive, or packages (path, place and SHA-256) with what the caller could not get (path and reason).
+#[derive(FromPyObject)]
+enum ScannedOf {
+    Given(Vec<(String, PathBuf, Option<String>)>, Vec<(String, String)>),
+    Archive(PathBuf),
+}
+
+/// What a scan of an archive would scan, as JSON. `scratch`: where files of an index are meanwhile.
+#[pyfunction]
+fn list_archive<'py>(
+    py: Python<'py>,
+    options: Vec<OsString>,
+    archive: PathBuf,
+    scratch: PathBuf,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let json = py.detach(|| deburr_cli::list(options, archive, &scratch)).map_err(failed)?;
+    Ok(PyBytes::new(py, &json))
+}
+
 /// Compares two lists of numbers: the document of `deburr compare --format json`.
 #[pyfunction]
 fn compare<'py>(
@@ -98,5 +139,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ArrowTable>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(scan, module)?)?;
+    module.add_function(wrap_pyfunction!(list_archive, module)?)?;
     module.add_function(wrap_pyfunction!(rules, module)?)
 }

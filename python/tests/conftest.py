@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from storage import Storage
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "crates/deburr-core/fixtures"
@@ -41,6 +46,15 @@ def programs() -> list[Path]:
     step = max(1, len(chosen) // 24)
     assert len(chosen[::step]) >= 20
     return chosen[::step][:26]
+
+
+@pytest.fixture(scope="session")
+def storage() -> Iterator[Storage]:
+    """Object storage on this machine."""
+    from storage import serve
+
+    with serve() as served:
+        yield served
 
 
 @pytest.fixture(autouse=True)

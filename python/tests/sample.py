@@ -26,6 +26,9 @@ def main() -> None:
     compared = deburr.compare([1, 2, 3], [1.0, 2.0, 3.0], paired=True, better="larger")
     interval: tuple[float, float] | None = compared.interval
     print(rows, interval, compared.metric.better, hot(report), [rule.id for rule in deburr.rules()])
+    summary = deburr.scan([("a.deb", Path("a.deb")), (deburr.Package("b.deb", 5, "0" * 64), "b.deb"), "c.deb"], "tables", run=1)
+    packages: tuple[deburr.Package, ...] = deburr.list_archive("pool", options=["--no-index"]).packages
+    print(summary.shard, [failure.reason for failure in summary.failures], packages)
     try:
         deburr.check(b"")
     except deburr.Error as error:

@@ -43,7 +43,9 @@ def test_module_command_and_extra_have_one_version() -> None:
     assert version is not None
     assert deburr.__version__ == version[1]
     assert command("--version").stdout.decode().split() == ["deburr", version[1]]
-    assert f'module = ["deburr-module=={version[1]}"]' in (REPOSITORY / "pyproject.toml").read_text()
+    extras = (REPOSITORY / "pyproject.toml").read_text()
+    for extra, distribution in [("module", "deburr-module"), ("cluster", "deburr-module[cluster]"), ("ray", "deburr-module[ray]")]:
+        assert f'{extra} = ["{distribution}=={version[1]}"]' in extras
 
 
 def test_rules_are_those_of_the_command() -> None:

@@ -20,7 +20,10 @@ mod render;
 mod sha256;
 mod system_error;
 
-pub use module::{CheckCall, Checked, CompareCall, Fault, Held, Refused, check, compare, rules};
+pub use module::{
+    CheckCall, Checked, CompareCall, Fault, Given, GivenPackage, Held, Refused, ScanCall, Scanned, check,
+    compare, list, rules, scan,
+};
 
 use cmd::failure::Failure;
 use std::io::Write;

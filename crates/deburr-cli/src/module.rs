@@ -6,11 +6,14 @@
 use crate::args::check::Check;
 use crate::args::compare::Compare;
 use crate::args::format::{Format, ReportFormat, When};
+use crate::args::tables::scan::Scan;
 use crate::args::{self, Verb};
 use crate::cmd;
 use crate::cmd::catalogue;
 use crate::cmd::check::ends::Ends;
 use crate::cmd::failure::Failure;
+use crate::cmd::scan;
+pub use crate::cmd::scan::given::{Given, GivenPackage};
 pub use crate::input::held::Held;
 use crate::input::held::HeldInputs;
 use deburr_tables::{RecordBatch, Table};
@@ -65,6 +68,28 @@ pub struct CompareCall {
     pub b: Vec<f64>,
 }
 
+/// A call of `scan`.
+#[derive(Debug)]
+pub struct ScanCall {
+    /// The options of `deburr scan`, without the archive, the tables and formats.
+    pub options: Vec<OsString>,
+    /// What is scanned.
+    pub scanned: Scanned,
+    /// The directory of the tables.
+    pub tables: PathBuf,
+    /// The file that this code is in: rows that another version of it has kept are not taken.
+    pub program: PathBuf,
+}
+
+/// What a call of `scan` scans.
+#[derive(Debug)]
+pub enum Scanned {
+    /// What the command takes: a folder or a URL.
+    Archive(PathBuf),
+    /// Packages, one by one.
+    Given(Given),
+}
+
 /// Why there is no answer at all, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault(pub String);
@@ -116,6 +141,53 @@ pub fn check(call: CheckCall) -> Result<Checked, Fault> {
     let refused = ends.refused.map(|(path, reason)| Refused { path, reason });
     let complaints = String::from_utf8_lossy(&complaints).into_owned();
     Ok(Checked { json, tables: rows, complaints, status, refused })
+}
+
+/// Scans an archive or packages into tables, as `deburr scan --format json` does: the document.
+///
+/// # Errors
+/// Where the tables were not written. What could not be checked is in the document.
+pub fn scan(call: ScanCall) -> Result<Vec<u8>, Fault> {
+    let ScanCall { options, scanned, tables, program } = call;
+    let (archive, given) = match scanned {
+        Scanned::Archive(archive) => (archive, None),
+        // The command line wants an archive; nobody looks at it.
+        Scanned::Given(given) => (PathBuf::from("packages"), Some(given)),
+    };
+    let options = scan_options(options, archive, &tables)?;
+    let summary = scan::scan(&options, given.as_ref(), &program)?;
+    serde_json::to_vec(&summary).map_err(|error| Fault(error.to_string()))
+}
+
+/// What a scan of an archive would scan: a JSON document of `packages`, each with `path`, `size` in bytes and `sha256`, and of
+/// `failures`. `scratch`: where files of an index are meanwhile.
+///
+/// # Errors
+/// Where it cannot be listed, for people.
+pub fn list(options: Vec<OsString>, archive: PathBuf, scratch: &Path) -> Result<Vec<u8>, Fault> {
+    let options = scan_options(options, archive, scratch)?;
+    serde_json::to_vec(&scan::list(&options)?).map_err(|error| Fault(error.to_string()))
+}
+
+fn scan_options(options: Vec<OsString>, archive: PathBuf, tables: &Path) -> Result<Box<Scan>, Fault> {
+    refuse(&archive, &HeldInputs::new())?;
+    if tables.as_os_str().is_empty() {
+        return Err(Fault("an empty path for the tables".to_owned()));
+    }
+    let mut of_tables = OsString::from("--tables=");
+    of_tables.push(tables);
+    let words = ["scan", "--format", "json", "--progress", "never"].map(OsString::from).into_iter();
+    let words: Vec<OsString> = words
+        .chain([of_tables])
+        .chain(options)
+        .chain([OsString::from("--"), archive.clone().into_os_string()])
+        .collect();
+    let too_many = || Fault("a path among the options".to_owned());
+    let surplus = format!("unexpected argument '{}'", archive.display());
+    match parsed(&words).map_err(|fault| if fault.0.starts_with(&surplus) { too_many() } else { fault })? {
+        Verb::Scan(options) if options.archive == archive && options.tables == tables => Ok(options),
+        _ => Err(too_many()),
+    }
 }
 
 /// Compares two lists of numbers, as `deburr compare --values A B --format json` does: the document.
@@ -185,6 +257,7 @@ fn is_of_values(options: &Compare) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_test_support::Scratch;
 
     fn fixtures() -> PathBuf {
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-core/fixtures/llsc_loop"))
@@ -225,6 +298,110 @@ mod tests {
         let stdin = CheckCall { paths: vec!["-".into()], ..CheckCall::default() };
         assert!(fault(stdin).contains("standard input"));
         assert_eq!(fault(with_options(&["--select=llsc-loop"])), "");
+    }
+
+    fn scanned(scanned: Scanned, tables: &Path, options: &[&str]) -> Result<serde_json::Value, String> {
+        let options = options.iter().map(OsString::from).collect();
+        let program = PathBuf::from("/proc/self/exe");
+        let json = scan(ScanCall { options, scanned, tables: tables.to_owned(), program });
+        json.map(|json| serde_json::from_slice(&json).unwrap()).map_err(|Fault(reason)| reason)
+    }
+
+    fn of_fixtures() -> Given {
+        let mut places: Vec<PathBuf> =
+            std::fs::read_dir(fixtures()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        places.retain(|place| place.extension().is_some_and(|it| it == "o"));
+        // An order that no directory has.
+        places.sort();
+        places.reverse();
+        let named = |place: PathBuf| GivenPackage {
+            path: place.file_name().unwrap().to_string_lossy().into_owned(),
+            place,
+            sha256: None,
+        };
+        Given { packages: places.into_iter().map(named).collect(), missing: Vec::new() }
+    }
+
+    #[test]
+    fn packages_that_are_given_are_the_shard_of_their_folder() {
+        let scratch = Scratch::new("module-scan");
+        let (one, other) = (scratch.join("one"), scratch.join("other"));
+        let run = ["--run=1700000000"];
+        let whole = scanned(Scanned::Archive(fixtures()), &one, &run).unwrap();
+        let given = scanned(Scanned::Given(of_fixtures()), &other, &run).unwrap();
+        assert!(given["items"].as_u64().unwrap() > 1, "{given}");
+        assert_eq!((&given["shard"], &given["items"]), (&whole["shard"], &whole["items"]));
+        let file = format!("findings/{}.parquet", given["shard"].as_str().unwrap());
+        let bytes = |tables: &Path| std::fs::read(tables.join(&file)).unwrap();
+        assert_eq!(bytes(&one), bytes(&other));
+        scanned(Scanned::Given(of_fixtures()), &scratch.join("again"), &run).unwrap();
+        assert_eq!(bytes(&one), bytes(&scratch.join("again")), "byte for byte");
+    }
+
+    #[test]
+    fn a_run_that_is_given_again_replaces_its_shard() {
+        let scratch = Scratch::new("module-scan-again");
+        let run = ["--run=1700000000"];
+        let shards = || std::fs::read_dir(scratch.join("artefacts")).unwrap().count();
+        let mut list = of_fixtures();
+        let gone = list.packages.pop().unwrap().path;
+        list.missing.push((gone.clone(), "access denied".to_owned()));
+        let first = scanned(Scanned::Given(list), scratch.path(), &run).unwrap();
+        let denied = serde_json::json!([{"path": gone, "reason": "access denied"}]);
+        assert_eq!((&first["failures"], shards()), (&denied, 1));
+        let second = scanned(Scanned::Given(of_fixtures()), scratch.path(), &run).unwrap();
+        assert_eq!((&second["failures"], shards()), (&serde_json::json!([]), 1), "the paths are the same");
+        assert_ne!(first["shard"], second["shard"]);
+    }
+
+    #[test]
+    fn bytes_that_are_not_those_of_the_index_are_a_failure() {
+        let scratch = Scratch::new("module-scan-hash");
+        let mut list = of_fixtures();
+        list.packages[0].sha256 = Some("0".repeat(64));
+        let summary = scanned(Scanned::Given(list), scratch.path(), &[]).unwrap();
+        assert_eq!(summary["failures"].as_array().unwrap().len(), 1, "{summary}");
+        assert!(summary["failures"][0]["reason"].as_str().unwrap().contains("SHA-256"), "{summary}");
+    }
+
+    #[test]
+    fn options_of_a_scan_name_no_place_and_no_format() {
+        let scratch = Scratch::new("module-scan-options");
+        let given = |options: &[&str]| {
+            scanned(Scanned::Given(of_fixtures()), &scratch.join("tables"), options).unwrap_err()
+        };
+        for option in ["--tables=elsewhere", "--format=text", "--progress=always"] {
+            assert!(given(&[option]).contains("cannot be used multiple times"), "{option}");
+        }
+        for path in ["elsewhere", "--"] {
+            assert_eq!(given(&[path]), "a path among the options");
+        }
+        assert!(given(&["--suite=bookworm"]).contains("packages are given"));
+        assert!(given(&["--shard=1/2", "--run=1"]).contains("packages are given"), "none is left out");
+        assert!(given(&["--nonsense"]).contains("--nonsense"));
+        let empty = scanned(Scanned::Archive(PathBuf::new()), scratch.path(), &[]);
+        assert_eq!(empty.unwrap_err(), "an empty path");
+        assert!(scanned(Scanned::Archive("-".into()), scratch.path(), &[]).is_err());
+        assert!(!scratch.join("tables/files").exists(), "nothing is written");
+    }
+
+    #[test]
+    fn a_list_of_an_archive_is_what_its_scan_scans() {
+        let scratch = Scratch::new("module-list");
+        let listed: serde_json::Value =
+            serde_json::from_slice(&list(Vec::new(), fixtures(), scratch.path()).unwrap()).unwrap();
+        let packages = listed["packages"].as_array().unwrap();
+        let summary = scanned(Scanned::Archive(fixtures()), scratch.path(), &[]).unwrap();
+        assert_eq!(packages.len() as u64, summary["items"].as_u64().unwrap());
+        let bytes: u64 = packages.iter().map(|it| it["size"].as_u64().unwrap()).sum();
+        assert_eq!(bytes, summary["bytes_checked"].as_u64().unwrap());
+        let halves = ["--shard=1/2", "--shard=2/2"].map(|shard| {
+            let options = [shard, "--run=1"].map(OsString::from).to_vec();
+            let json = list(options, fixtures(), scratch.path()).unwrap();
+            let half: serde_json::Value = serde_json::from_slice(&json).unwrap();
+            half["packages"].as_array().unwrap().len()
+        });
+        assert_eq!(halves.iter().sum::<usize>(), packages.len());
     }
 
     #[test]

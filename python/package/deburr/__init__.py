@@ -18,8 +18,28 @@ from ._comparison import Comparison
 from ._error import Error
 from ._report import Document, File, Finding, IsaFunction
 from ._rules import Rule, rules
+from ._scan import Listing, Package, list_archive, scan
+from ._summary import ScanFailure, ScanSummary
 
-__all__ = ["Comparison", "Document", "Error", "File", "Finding", "IsaFunction", "Report", "Rule", "check", "compare", "rules"]
+__all__ = [
+    "Comparison",
+    "Document",
+    "Error",
+    "File",
+    "Finding",
+    "IsaFunction",
+    "Listing",
+    "Package",
+    "Report",
+    "Rule",
+    "ScanFailure",
+    "ScanSummary",
+    "check",
+    "compare",
+    "list_archive",
+    "rules",
+    "scan",
+]
 
 __version__: str = _native.VERSION
 """The version of deburr; the command of the same version says the same."""

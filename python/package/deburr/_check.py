@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Union
 
-from . import _native
+from . import _native, _options
 from ._error import Error
+from ._options import Names, Path
 from ._report import AcrossFinding, Document, File, Skipped, Statistics
 
 if TYPE_CHECKING:
     from ._native import ArrowTable
 
-Path = Union[str, "os.PathLike[str]"]
 Bytes = Union[bytes, bytearray, memoryview]
 Input = Union[Path, Bytes, "tuple[str, Bytes]"]
 """A path (a file, a directory, a package), bytes, or bytes with a name."""
@@ -105,10 +105,6 @@ def _row(cell: str, texts: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in texts) + "</tr>"
 
 
-def _list(names: str | Sequence[str]) -> Sequence[str]:
-    return [names] if isinstance(names, str) else names
-
-
 def _several(inputs: Input | Iterable[Input]) -> Iterable[Input]:
     if isinstance(inputs, (str, os.PathLike, *BYTES)):
         return [inputs]
@@ -122,10 +118,10 @@ def _several(inputs: Input | Iterable[Input]) -> Iterable[Input]:
 def check(
     inputs: Input | Iterable[Input],
     *,
-    target: str | Sequence[str] = (),
-    baseline: str | Sequence[str] = (),
-    select: str | Sequence[str] = (),
-    ignore: str | Sequence[str] = (),
+    target: Names = (),
+    baseline: Names = (),
+    select: Names = (),
+    ignore: Names = (),
     preview: bool = False,
     strict: bool = False,
     threads: int | None = None,
@@ -147,11 +143,16 @@ def check(
     Raises Error where nothing could be read of an input that was named; `Error.report` has all others. What could not be read
     below a directory or in a package is in `Report.skipped`, and `Report.status` is 2. The GIL is released.
     """
-    lists = {"target": target, "baseline": baseline, "select": select, "ignore": ignore}
-    words = [f"--{option}={name}" for option, names in lists.items() for name in _list(names)]
-    words += [f"--{option}" for option, wanted in {"preview": preview, "strict": strict}.items() if wanted]
-    words += [f"--threads={threads}"] if threads is not None else []
-    words += [f"--config={os.fspath(config)}"] if config is not None else []
+    words = _options.words(
+        target=target,
+        baseline=baseline,
+        select=select,
+        ignore=ignore,
+        preview=preview,
+        strict=strict,
+        threads=threads,
+        config=config,
+    )
     paths: list[str] = []
     held: list[tuple[str, bytes]] = []
     for one in _several(inputs):

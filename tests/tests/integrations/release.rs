@@ -69,7 +69,7 @@ fn report(command: &mut Command) -> String {
 }
 
 #[test]
-#[ignore = "builds four programs and installs them: ten minutes"]
+#[ignore = "builds four programs and two modules, and installs them: twenty minutes"]
 fn a_release_installs_and_runs_where_it_says() {
     let scratch = Scratch::new("release");
     let files = release();
@@ -81,7 +81,7 @@ fn a_release_installs_and_runs_where_it_says() {
         .into_iter()
         .filter(|name| [".whl", ".deb", ".rpm"].iter().any(|end| name.ends_with(end)));
     let packages: Vec<PathBuf> = packages.map(|name| files.join(name)).collect();
-    assert_eq!(packages.len(), 6);
+    assert_eq!(packages.len(), 8);
     for package in &packages {
         let (status, text) = finished(
             Command::new(&own).args(["check", "--baseline", "claim", "--fail-on", "error"]).arg(package),
@@ -119,20 +119,36 @@ fn a_release_installs_and_runs_where_it_says() {
     assert!(["object", "iced-x86", "clap", "batsat"].iter().all(|name| named.contains(name)), "{named:?}");
 }
 
-/// pip installs the wheel into an environment of its own, and removes it.
+/// pip installs the command into an environment of its own, then the module with it by the extra, and removes them.
 fn by_pip(scratch: &Scratch, files: &Path) {
     for arch in ["x86_64", "aarch64"] {
-        let bytes = fs::metadata(one(files, arch, ".whl")).unwrap().len();
-        assert!(bytes <= WHEEL, "the wheel for {arch} has {bytes} bytes");
+        for distribution in ["deburr-", "deburr_module-"] {
+            let wheels =
+                names(files).into_iter().filter(|name| name.ends_with(".whl") && name.contains(arch));
+            let own: Vec<String> = wheels.filter(|name| name.starts_with(distribution)).collect();
+            assert_eq!(own.len(), 1, "{distribution} for {arch}: {own:?}");
+            assert!(own[0].contains("manylinux_2_17"), "{own:?}");
+            let bytes = fs::metadata(files.join(&own[0])).unwrap().len();
+            assert!(bytes <= WHEEL, "{} has {bytes} bytes", own[0]);
+        }
     }
     let environment = scratch.join("venv");
     run(Command::new("python3").args(["-m", "venv"]).arg(&environment));
-    let pip = environment.join("bin/pip");
-    run(Command::new(&pip).args(["--quiet", "install", "--no-index"]).arg(one(files, "x86_64", ".whl")));
+    let pip = |words: &[&str]| run(Command::new(environment.join("bin/pip")).arg("--quiet").args(words));
+    let python = |code: &str| finished(Command::new(environment.join("bin/python")).args(["-c", code]));
+    let found = format!("--find-links={}", files.display());
+    pip(&["install", "--no-index", &found, "deburr"]);
     let installed = environment.join("bin/deburr");
     assert!(run(Command::new(&installed).arg("--version")).starts_with("deburr "));
-    run(Command::new(&pip).args(["--quiet", "uninstall", "--yes", "deburr"]));
-    assert!(!installed.exists());
+    let (_, text) = python("import deburr");
+    assert!(text.contains("No module named 'deburr'"), "the command's distribution has no module: {text}");
+    pip(&["install", "--no-index", &found, "deburr[module]"]);
+    let sample = repository().join("crates/deburr-core/fixtures/llsc_loop/hit-cas.o");
+    let code = "import deburr, sys; print([one.rule for one in deburr.check(sys.argv[1]).files[0].findings])";
+    let checked = run(Command::new(environment.join("bin/python")).args(["-c", code]).arg(sample));
+    assert!(checked.contains("llsc-loop"), "{checked}");
+    pip(&["uninstall", "--yes", "deburr", "deburr-module"]);
+    assert!(!installed.exists() && python("import deburr").1.contains("No module named"));
 }
 
 /// dpkg installs the package into a root of its own, and removes it.

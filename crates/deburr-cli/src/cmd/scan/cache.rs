@@ -55,13 +55,13 @@ impl Kept {
 }
 
 impl Cache {
-    /// `options`: all that decides about rows, in words.
+    /// `options`: all that decides about rows, in words. `program`: the file of this very code.
     ///
     /// # Errors
     /// With the path, for people; so for all that follow.
-    pub(super) fn open(folder: &Path, options: &str) -> Result<Cache, String> {
+    pub(super) fn open(folder: &Path, options: &str, program: &Path) -> Result<Cache, String> {
         let folder = output::folder(&output::folder(folder)?.join("rows"))?;
-        let program = Bytes::open(Path::new("/proc/self/exe")).map_or_else(
+        let program = Bytes::open(program).map_or_else(
             // Without /proc: all builds of a version are taken for the same.
             |_| env!("CARGO_PKG_VERSION").to_owned(),
             |bytes| sha256([&*bytes]),
@@ -180,6 +180,10 @@ mod tests {
     use super::*;
     use deburr_test_support::Scratch;
 
+    fn open(folder: &Path, options: &str) -> Result<Cache, String> {
+        Cache::open(folder, options, Path::new("/proc/self/exe"))
+    }
+
     fn kept(cache: &Cache, key: &Key, faults: &[Fault], again: (bool, i64)) {
         let mut entry = cache.begin().unwrap();
         entry.write_all(b"frames").unwrap();
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn an_entry_is_found_by_all_that_it_depends_on() {
         let folder = Scratch::new("scan-cache-key");
-        let cache = Cache::open(folder.path(), "options").unwrap();
+        let cache = open(folder.path(), "options").unwrap();
         assert!(cache.is_empty());
         let key = cache.key("a.deb", "00");
         let faults = [("a.deb!x".to_owned(), "no ELF file".to_owned())];
@@ -197,11 +201,14 @@ mod tests {
         assert!(!cache.is_empty());
         let found = cache.answer(&key, 2).unwrap();
         assert_eq!((found.rows(), found.faults.as_slice()), (b"frames".as_slice(), faults.as_slice()));
-        let other = Cache::open(folder.path(), "other options").unwrap();
+        let other = open(folder.path(), "other options").unwrap();
         for (cache, path, hash) in [(&cache, "b.deb", "00"), (&cache, "a.deb", "01"), (&other, "a.deb", "00")]
         {
             assert!(cache.answer(&cache.key(path, hash), 2).is_none(), "{path} {hash}");
         }
+        let program = Cache::open(folder.path(), "options", Path::new("/dev/null")).unwrap();
+        assert!(program.answer(&key, 2).is_some(), "by its own name");
+        assert!(program.answer(&program.key("a.deb", "00"), 2).is_none(), "another program");
         // What is in one part of a name cannot move to the next.
         assert_ne!(cache.key("b", "a"), cache.key("", "a\0b"));
     }
@@ -209,7 +216,7 @@ mod tests {
     #[test]
     fn what_could_not_be_read_is_tried_again_by_another_run() {
         let folder = Scratch::new("scan-cache-again");
-        let cache = Cache::open(folder.path(), "").unwrap();
+        let cache = open(folder.path(), "").unwrap();
         let key = cache.key("a.deb", "00");
         kept(&cache, &key, &[], (true, 1));
         assert!(cache.answer(&key, 1).is_some());
@@ -220,7 +227,7 @@ mod tests {
     #[test]
     fn an_entry_that_is_not_whole_is_none() {
         let folder = Scratch::new("scan-cache-cut");
-        let cache = Cache::open(folder.path(), "").unwrap();
+        let cache = open(folder.path(), "").unwrap();
         let key = cache.key("a.deb", "00");
         kept(&cache, &key, &[("a".to_owned(), "b".to_owned())], (false, 1));
         let path = cache.path(&key);
@@ -242,7 +249,7 @@ mod tests {
     #[test]
     fn an_entry_that_is_not_kept_leaves_nothing() {
         let folder = Scratch::new("scan-cache-dropped");
-        let cache = Cache::open(folder.path(), "").unwrap();
+        let cache = open(folder.path(), "").unwrap();
         let mut entry = cache.begin().unwrap();
         entry.write_all(b"frames").unwrap();
         drop(entry);

@@ -36,6 +36,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    pub(super) const WHOLE: Part = Part { number: 1, of: 1 };
+
     /// Whether an item of that path is in it. Only the path decides, so that an item stays in its part when others come and
     /// go.
     pub(super) fn has(self, path: &str) -> bool {

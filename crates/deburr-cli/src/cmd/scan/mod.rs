@@ -1,19 +1,20 @@
 //! `deburr scan`: an archive → the tables of all that is in it, without checking twice what has not changed.
 //!
-//! The items of the archive are listed ([`archive`]), those whose rows are kept are not looked at again ([`cache`]), the others
-//! are checked and kept one by one ([`work`], [`remote`]), and then all become one shard ([`mod@publish`]). Whatever ends a scan
-//! before that, the next one goes on from what is kept, and no table has a part of it.
+//! The items of the archive are listed ([`archive`]), or those that a program names ([`mod@given`]); those whose rows are kept are not looked at
+//! again ([`cache`]), the others are checked and kept one by one ([`work`], [`remote`]), and then all become one shard
+//! ([`mod@publish`]). Whatever ends a scan before that, the next one goes on from what is kept, and no table has a part of it.
 
 mod archive;
 mod cache;
 mod course;
 mod curl;
 mod folder;
+pub(crate) mod given;
 mod hashes;
 pub(crate) mod item;
 mod publish;
 mod remote;
-mod summary;
+pub(crate) mod summary;
 mod work;
 mod written;
 
@@ -28,6 +29,7 @@ use crate::system_error::error_text;
 use cache::Cache;
 use course::{Course, Fate};
 use deburr_archive::Selection;
+use given::Given;
 use hashes::{Hashes, Stamp, hash};
 use item::{Item, Part, Place, in_order};
 use publish::{Published, publish};
@@ -37,10 +39,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use summary::{Failed, Summary};
+use summary::{Failed, Listed, Listing, Summary};
 use work::{Input, Work};
 use written::Note;
 
@@ -50,6 +53,15 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
+    let summary = scan(options, None, Path::new("/proc/self/exe"))?;
+    summary.complain(complaints);
+    summary.write(options.format, out)?;
+    Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Scans the archive that the options name, or what is given instead of it. `program`: the file of this code, by whose hash rows
+/// that another version has kept are none.
+pub(crate) fn scan(options: &Scan, given: Option<&Given>, program: &Path) -> Result<Summary, Failure> {
     let mut plan = BatchPlan::new(&options.analysis, &options.batch()).map_err(Failure::Message)?;
     plan.analysis.config.strict |= options.strict;
     plan.describes = true;
@@ -57,21 +69,37 @@ pub(super) fn run(
         .map_err(|error| Failure::Message(format!("{}: {}", options.tables.display(), error_text(&error))))?;
     let scanning = Scanning {
         options,
+        given,
+        program,
         plan: &plan,
         selection: options.selection().map_err(Failure::Message)?,
         cache: options.cache.clone().unwrap_or_else(|| tables.join("cache")),
         run: options.run.map_or_else(microseconds, |seconds| seconds.saturating_mul(1_000_000)),
         tables,
     };
-    let summary = scanning.run().map_err(Failure::Message)?;
-    summary.complain(complaints);
-    summary.write(options.format, &scanning.tables, out)?;
-    Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    scanning.run().map_err(Failure::Message)
+}
+
+/// What a scan of the archive would scan.
+pub(crate) fn list(options: &Scan) -> Result<Listing, Failure> {
+    let selection = options.selection().map_err(Failure::Message)?;
+    let scratch = options.tables.join("downloads");
+    let threads = options.threads.map_or(1, NonZeroUsize::get);
+    let (items, faults) = archive::list(&options.archive, (&selection, !options.no_index), &scratch, threads)
+        .map_err(Failure::Message)?;
+    let part = options.shard.unwrap_or(Part::WHOLE);
+    let items = in_order(items.into_iter().filter(|item| part.has(&item.path)).collect());
+    let packages = items.into_iter().map(|Item { path, size, sha256, .. }| Listed { path, size, sha256 });
+    let failures = faults.into_iter().map(|(path, reason)| Failed { path, reason });
+    Ok(Listing { packages: packages.collect(), failures: failures.collect() })
 }
 
 /// A scan at work.
 struct Scanning<'a> {
     options: &'a Scan,
+    /// What is scanned instead of the archive of the options.
+    given: Option<&'a Given>,
+    program: &'a Path,
     plan: &'a BatchPlan,
     selection: Selection,
     tables: PathBuf,
@@ -84,13 +112,10 @@ impl Scanning<'_> {
     fn run(&self) -> Result<Summary, String> {
         let since = Instant::now();
         let words = format!("{:?}\0{:?}", self.plan.analysis, self.plan.limits);
-        let cache = Cache::open(&self.cache, &words)?;
-        let whole = Part { number: 1, of: 1 };
-        let part = self.options.shard.unwrap_or(whole);
+        let cache = Cache::open(&self.cache, &words, self.program)?;
+        let part = self.options.shard.unwrap_or(Part::WHOLE);
         let archive = self.archive();
-        let wanted = (&self.selection, !self.options.no_index);
-        let (mut items, faults) =
-            archive::list(&self.options.archive, wanted, &self.downloads(), self.plan.threads)?;
+        let (mut items, faults) = self.list()?;
         // What cannot be written should fail before hours of work.
         let note = self.options.run.map(|_| Note::of(&self.tables, self.run, &archive, part)).transpose()?;
         let shard = ShardFiles::open(&self.tables)?;
@@ -119,14 +144,31 @@ impl Scanning<'_> {
             kept,
             checked: count - kept,
             bytes_checked,
+            tables: self.tables.clone(),
             shard,
             elapsed_seconds: since.elapsed().as_secs_f64(),
             failures: faults.into_iter().map(|(path, reason)| Failed { path, reason }).collect(),
         })
     }
 
+    /// What is scanned, and what of it cannot be.
+    fn list(&self) -> Result<(Vec<Item>, Vec<cache::Fault>), String> {
+        let wanted = (&self.selection, !self.options.no_index);
+        match self.given {
+            None => archive::list(&self.options.archive, wanted, &self.downloads(), self.plan.threads),
+            Some(given) if self.selection == Selection::default() && self.options.shard.is_none() => {
+                given.list()
+            }
+            Some(_) => Err("--suite, --component, --architecture, --package and --shard select from an archive, and packages are given"
+                .to_owned()),
+        }
+    }
+
     /// What distinguishes the archive, and what is wanted of it, from others.
     fn archive(&self) -> String {
+        if let Some(given) = self.given {
+            return given.identity();
+        }
         let given = &self.options.archive;
         let place = given.canonicalize().unwrap_or_else(|_| given.clone());
         format!("{}\0{:?}\0{}", place.display(), self.selection, self.options.no_index)

@@ -3,37 +3,59 @@
 use crate::args::format::Format;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The failures that are listed one by one on the standard error.
 const MOST_LISTED: usize = 200;
 
 /// What a scan did; its JSON is described by `schema-scan.json`.
 #[derive(Debug, Serialize)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
+    /// The directory of the tables.
+    #[serde(skip)]
+    pub(crate) tables: PathBuf,
     /// The moment by which the tables know it, in seconds since 1970.
-    pub(super) run: f64,
-    pub(super) items: usize,
+    pub(crate) run: f64,
+    pub(crate) items: usize,
     /// Of these, whose rows were kept from before.
-    pub(super) kept: usize,
-    pub(super) checked: usize,
+    pub(crate) kept: usize,
+    pub(crate) checked: usize,
     /// Bytes of those that were checked, as the archive has them.
-    pub(super) bytes_checked: u64,
-    pub(super) shard: String,
-    pub(super) elapsed_seconds: f64,
-    pub(super) failures: Vec<Failed>,
+    pub(crate) bytes_checked: u64,
+    pub(crate) shard: String,
+    pub(crate) elapsed_seconds: f64,
+    pub(crate) failures: Vec<Failed>,
 }
 
 /// A path that could not be checked.
 #[derive(Debug, Serialize)]
-pub(super) struct Failed {
-    pub(super) path: String,
-    pub(super) reason: String,
+pub(crate) struct Failed {
+    pub(crate) path: String,
+    pub(crate) reason: String,
+}
+
+/// What a scan of an archive would scan.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listing {
+    pub(crate) packages: Vec<Listed>,
+    /// What could not be listed.
+    pub(crate) failures: Vec<Failed>,
+}
+
+/// A package of an archive.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    /// Below the archive; a URL where an index leads elsewhere.
+    pub(crate) path: String,
+    /// Bytes; 0 where the index does not say.
+    pub(crate) size: u64,
+    /// Where the index states it.
+    pub(crate) sha256: Option<String>,
 }
 
 impl Summary {
     /// Lists the failures for people.
-    pub(super) fn complain(&self, complaints: &mut dyn Write) {
+    pub(crate) fn complain(&self, complaints: &mut dyn Write) {
         // Where the standard error is gone, the exit status still shows it.
         for Failed { path, reason } in self.failures.iter().take(MOST_LISTED) {
             let _ = writeln!(complaints, "deburr: {path}: {reason}");
@@ -46,8 +68,8 @@ impl Summary {
         }
     }
 
-    pub(super) fn write(&self, format: Format, tables: &Path, out: &mut dyn Write) -> io::Result<()> {
-        let Summary { items, kept, checked, elapsed_seconds, shard, failures, .. } = self;
+    pub(crate) fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+        let Summary { tables, items, kept, checked, elapsed_seconds, shard, failures, .. } = self;
         if format == Format::Json {
             serde_json::to_writer(&mut *out, self)?;
             return writeln!(out);
