@@ -322,6 +322,7 @@ case!(
             ("by_another_branch", "required"),
             ("by_falling_in", "required"),
             ("with_more_of_it", "required"),
+            ("with_a_sum_between", "required"),
         ],
         level: "armv9.0-a",
         ..ASKS_FOR_LSE
@@ -358,5 +359,16 @@ case!(
         expects: &[("add_unchecked", "required"), ("add_hidden", "guarded")],
         path: &["add_unchecked"],
         ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_vector_length_may_be_moved_around,
+    Case {
+        sources: &["arm_vector_length.c", "arm_vector_length.s"],
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", Prints("plain"))],
+        expects: &[("with_moves_between", "guarded")],
+        ..ASKS_FOR_LSE
     }
 );
