@@ -18,6 +18,9 @@ const AARCH64_SHARED: &[Build] =
 
 const ARM_OPTIMISED: &[Build] = &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O3")];
 
+/// The same, of programs that have a false twin.
+const TRAPS: &[Build] = &[("aarch64-linux-gnu-gcc", "-O2 -DTRAP"), ("aarch64-linux-gnu-gcc", "-O3 -DTRAP")];
+
 /// A program that asks for LSE and takes another path where it is missing.
 const ASKS_FOR_LSE: Case = Case {
     sources: &[],
@@ -371,4 +374,14 @@ case!(
         expects: &[("with_moves_between", "guarded")],
         ..ASKS_FOR_LSE
     }
+);
+
+case!(
+    a_check_after_a_loop_by_post_index_guards,
+    Case { sources: &["arm_after_loop.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    what_comes_after_a_loop_by_post_index_is_required,
+    Case { sources: &["arm_after_loop.c"], builds: TRAPS, ..NEEDS_LSE }
 );
