@@ -385,3 +385,19 @@ case!(
     what_comes_after_a_loop_by_post_index_is_required,
     Case { sources: &["arm_after_loop.c"], builds: TRAPS, ..NEEDS_LSE }
 );
+
+case!(
+    a_check_that_answers_no_leads_nowhere,
+    Case {
+        sources: &["arm_check_without.c", "arm_check_without_part.c"],
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "unreached|unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_check_that_answers_yes_guards_nothing,
+    Case { sources: &["arm_check_without.c", "arm_check_without_part.c"], builds: TRAPS, ..NEEDS_LSE }
+);

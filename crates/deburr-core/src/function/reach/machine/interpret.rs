@@ -497,6 +497,9 @@ impl Run<'_, '_, '_> {
             state.taint_frame(place);
         }
         if let Some(callee) = callee {
+            if let Some(constant) = called.and_then(|called| called.constant) {
+                state.write(Reg::general(0), Value::constant(constant));
+            }
             let returns = || self.summaries.returns.get(&callee.start).cloned();
             let callees = &mut self.transfer.effects.inputs.get_mut().callees;
             if let Some(returned) = callees.entry(callee.start).or_insert_with(returns) {
