@@ -401,3 +401,19 @@ case!(
     a_check_that_answers_yes_guards_nothing,
     Case { sources: &["arm_check_without.c", "arm_check_without_part.c"], builds: TRAPS, ..NEEDS_LSE }
 );
+
+case!(
+    an_address_from_the_offset_table_is_no_call,
+    Case {
+        sources: &["arm_got_table.c"],
+        library: &["arm_got_table_part.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|presumed|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_call_by_an_address_from_the_offset_table_is_required,
+    Case { sources: &["arm_got_table.c"], library: &["arm_got_table_part.c"], builds: TRAPS, ..NEEDS_LSE }
+);

@@ -204,6 +204,11 @@ impl<'w, 'a> View<'w, 'a> {
         }
     }
 
+    /// Whether a cell holds the same address from the loader on, such as one of the GOT: what reads it takes that address.
+    pub(crate) fn is_fixed_cell(&self, cell: Svma) -> bool {
+        self.linkage.data_at(cell).is_some_and(|data| data.is_offset_table || !data.is_writable)
+    }
+
     /// What a call of a function does.
     pub(crate) fn callee(&self, function: &Function) -> Callee {
         let known = self.callees.read().ok().and_then(|callees| callees.get(&function.start).copied());
