@@ -387,6 +387,22 @@ case!(
 );
 
 case!(
+    names_in_the_environment_are_the_users_own_account,
+    Case { sources: &["arm_stated_names.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    names_that_the_program_has_itself_guard_nothing,
+    Case {
+        sources: &["arm_stated_names.c"],
+        builds: TRAPS,
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a|armv8.1-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
     a_check_that_answers_no_leads_nowhere,
     Case {
         sources: &["arm_check_without.c", "arm_check_without_part.c"],

@@ -57,6 +57,11 @@ const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("c
 /// Functions keep their names where a file is stripped.
 const NAMED: &[Build] = &[("gcc", "-O2 -rdynamic"), ("gcc", "-O1 -rdynamic"), ("clang", "-O2 -rdynamic")];
 
+const OPTIMISED: &[Build] = &[("gcc", "-O2"), ("clang", "-O2")];
+
+/// The same, of programs that have a false twin.
+const TRAPS: &[Build] = &[("gcc", "-O2 -DTRAP"), ("clang", "-O2 -DTRAP")];
+
 const GCC: &[Build] = &[("gcc", "-O2"), ("gcc", "-O1 -static"), ("gcc", "-O0")];
 
 const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
@@ -963,3 +968,13 @@ fn a_system_that_is_not_asked_for_its_registers_is_noted() {
     let both = told(a_check_in_line_guards_its_branch::NAME, &a_check_in_line_guards_its_branch::CASE);
     assert_eq!(both, [false; 4]);
 }
+
+case!(
+    an_object_that_is_cleared_and_filled_by_halves_guards,
+    Case { sources: &["filled_by_halves.c"], builds: OPTIMISED, ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    a_field_that_is_always_set_guards_nothing,
+    Case { sources: &["filled_by_halves.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);
