@@ -377,6 +377,36 @@ case!(
 );
 
 case!(
+    the_librarys_word_that_a_function_returns_is_heeded,
+    Case {
+        sources: &["arm_feature_word.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    the_librarys_word_that_nobody_heeds_guards_nothing,
+    Case { sources: &["arm_feature_word.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
+    a_word_that_is_zero_at_the_start_may_be_an_answer,
+    Case {
+        sources: &["arm_word_cleared.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_word_that_is_cleared_for_another_reason_guards_nothing,
+    Case { sources: &["arm_word_cleared.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
     a_check_after_a_loop_by_post_index_guards,
     Case { sources: &["arm_after_loop.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
 );
