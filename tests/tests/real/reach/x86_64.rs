@@ -978,3 +978,33 @@ case!(
     a_field_that_is_always_set_guards_nothing,
     Case { sources: &["filled_by_halves.c"], builds: TRAPS, ..NEEDS_AVX2 }
 );
+
+case!(
+    a_name_in_another_librarys_list_is_not_required,
+    Case {
+        sources: &["named_extension.c", "named_extension_part.c"],
+        builds: OPTIMISED,
+        expects: &[("twice_avx2", "unknown|guarded")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_name_that_is_none_of_an_extension_guards_nothing,
+    Case { sources: &["named_extension.c", "named_extension_part.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);
+
+case!(
+    what_a_function_reports_by_its_name_is_not_required,
+    Case {
+        sources: &["hardware_support.c"],
+        builds: &[("gcc", "-O2 -rdynamic"), ("clang", "-O2 -rdynamic")],
+        expects: &[("twice_avx2", "unknown|guarded|presumed")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    what_a_function_of_another_name_answers_guards_nothing,
+    Case { sources: &["hardware_support.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);

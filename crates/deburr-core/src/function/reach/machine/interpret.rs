@@ -472,6 +472,11 @@ impl Run<'_, '_, '_> {
             set(&mut state, Reg::general(0));
             return Some(state);
         }
+        if let Some(value) = name.and_then(|name| queries::comparison(file, name, &state)) {
+            self.clobber(&mut state, None, true);
+            state.write(Reg::general(0), value);
+            return Some(state);
+        }
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
