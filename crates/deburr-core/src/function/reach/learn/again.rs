@@ -21,7 +21,8 @@ pub(crate) fn worth_running_again(
     let given = facts().flat_map(|facts| &facts.arguments).chain(&learnt.flags);
     let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
     let fields = flags_in_structures(file, learnt);
-    let mut readers = readers_of_doubtful(file, learnt);
+    // Those that were not followed to their readers.
+    let mut readers = readers_of(file, learnt, |word| !informs(file, word));
     readers.extend(file.callers_of(&learnt.accessors));
     let reads_field = |start: CodeOffset| {
         let graph = file.program.function_from(start).and_then(|function| file.graph(function));
@@ -37,9 +38,13 @@ pub(crate) fn worth_running_again(
     functions.iter().copied().filter(is_worth).collect()
 }
 
-/// The functions that refer to words that were not followed to their readers.
-fn readers_of_doubtful(file: &View<'_, '_>, learnt: &Learnt) -> BTreeSet<CodeOffset> {
-    let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
+/// The functions that refer to some of the words of known meaning, by what these hold.
+fn readers_of(
+    file: &View<'_, '_>,
+    learnt: &Learnt,
+    is_meant: impl Fn(&Value) -> bool,
+) -> BTreeSet<CodeOffset> {
+    let words = learnt.memory.words.iter().filter(|(_, word)| is_meant(word));
     let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
     // Also through the GOT.
     words.extend(pointers_to(file, &words));
@@ -57,7 +62,8 @@ pub(crate) fn learn_accessors(file: &View<'_, '_>, learnt: &mut Learnt) {
             && !learnt.summaries.inlined.contains(start)
             && !file.is_resolver(*start)
     };
-    let small = readers_of_doubtful(file, learnt).into_iter().filter(is_new).collect();
+    let is_lost = |word: &Value| word.discriminates(true) && !word.discriminates(false);
+    let small = readers_of(file, learnt, is_lost).into_iter().filter(is_new).collect();
     let ran = run(file, &learnt.summaries, &learnt.memory, &small);
     let informing = ran.iter().filter(|(_, facts)| facts.returned.discriminates(true));
     learnt.accessors = informing.map(|(start, _)| *start).collect();
