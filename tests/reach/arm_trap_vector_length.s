@@ -42,4 +42,17 @@ with_more_of_it:
 2:      cntd    x0
         ret
         .size   with_more_of_it, .-with_more_of_it
+
+        .globl  with_a_sum_between
+        .type   with_a_sum_between, %function
+with_a_sum_between:
+        cmp     w0, #46
+        b.eq    1f
+        mov     x0, #0
+        ret
+1:      cntd    x0
+        add     x1, x1, #1
+        sxtw    x0, w0
+        ret
+        .size   with_a_sum_between, .-with_a_sum_between
         .section .note.GNU-stack,"",%progbits

@@ -2,9 +2,9 @@
 //!
 //! In: where a bit or a field was read: a CPUID leaf, a word of the auxiliary vector, an identification register. Out:
 //! the feature that it states. Host detection reads these tables on the machine itself; an analysis of code reads them
-//! to know what a test in the code proves. Sources: Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E; Linux,
-//! `Documentation/arch/arm64/elf_hwcaps.rst` and `uapi/asm/hwcap.h`; Arm ARM, DDI 0487, D24.2 (the ID registers) and
-//! D24.1.3 (why a higher value of a field holds what a lower one does).
+//! to know what a test in the code proves. Sources: Intel SDM volume 2, CPUID; AMD APM volume 3, appendix E; VIA PadLock
+//! Programming Guide; Linux, `Documentation/arch/arm64/elf_hwcaps.rst` and `uapi/asm/hwcap.h`; Arm ARM, DDI 0487, D24.2
+//! (the ID registers) and D24.1.3 (why a higher value of a field holds what a lower one does).
 
 use crate::{Feature, FeatureSet};
 
@@ -163,8 +163,13 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// Leaves with bits that represent features, some of them for none here.
-pub const FEATURE_LEAVES: [u32; 10] =
-    [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008];
+pub const FEATURE_LEAVES: [u32; 11] =
+    [1, 7, 0xd, 0x14, 0x19, 0x1e, 0x24, 0x8000_0001, 0x8000_0007, 0x8000_0008, PADLOCK_LEAF];
+
+/// The leaf of VIA's and Zhaoxin's security unit, and the bits of `EDX` that say which parts of it are switched on: random
+/// numbers, AES, AES of the second version, hashes, multiplication. The bit below each says that the part is there.
+const PADLOCK_LEAF: u32 = 0xc000_0001;
+const PADLOCK_ON: [u32; 5] = [3, 7, 9, 11, 13];
 
 /// Of those the ones whose answer depends on the subleaf in `ECX`.
 const LEAVES_WITH_SUBLEAVES: [u32; 5] = [7, 0xd, 0x14, 0x1e, 0x24];
@@ -179,6 +184,10 @@ pub fn cpuid_bit(leaf: u32, subleaf: u32, register: CpuidRegister, bit: u32) -> 
     // Detection goes by the operating system's bit (OSPKE); programs test either.
     if place == (7, 0, Ecx, 3) {
         return Some(PKU);
+    }
+    // Not among the rows: where the leaf is none, it answers as another one does, and only its vendor has it.
+    if (leaf, register) == (PADLOCK_LEAF, Edx) && PADLOCK_ON.contains(&bit) {
+        return Some(PADLOCK);
     }
     ROWS.iter()
         .find(|&&(leaf, subleaf, register, bit, ..)| (leaf, subleaf, register, bit) == place)
@@ -517,6 +526,11 @@ mod tests {
         assert_eq!(cpuid_bit(0xd, 1, Eax, 1), Some(XSAVEC));
         assert_eq!(cpuid_bit(0x8000_0001, 0, Ecx, 5), Some(LZCNT));
         assert_eq!((cpuid_bit(7, 0, Ecx, 3), cpuid_bit(7, 0, Ecx, 4)), (Some(PKU), Some(PKU)));
+        // `rng_en`, and `rng`, which alone is not enough.
+        assert_eq!(
+            (cpuid_bit(PADLOCK_LEAF, 0, Edx, 3), cpuid_bit(PADLOCK_LEAF, 0, Edx, 2)),
+            (Some(PADLOCK), None)
+        );
         for (leaf, subleaf, register, bit) in
             [(1, 0, Eax, 0), (7, 0, Ebx, 32), (0, 0, Ecx, 0), (2, 0, Ecx, 0)]
         {

@@ -18,6 +18,9 @@ const AARCH64_SHARED: &[Build] =
 
 const ARM_OPTIMISED: &[Build] = &[("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-linux-gnu-gcc", "-O3")];
 
+/// The same, of programs that have a false twin.
+const TRAPS: &[Build] = &[("aarch64-linux-gnu-gcc", "-O2 -DTRAP"), ("aarch64-linux-gnu-gcc", "-O3 -DTRAP")];
+
 /// A program that asks for LSE and takes another path where it is missing.
 const ASKS_FOR_LSE: Case = Case {
     sources: &[],
@@ -322,6 +325,7 @@ case!(
             ("by_another_branch", "required"),
             ("by_falling_in", "required"),
             ("with_more_of_it", "required"),
+            ("with_a_sum_between", "required"),
         ],
         level: "armv9.0-a",
         ..ASKS_FOR_LSE
@@ -359,4 +363,103 @@ case!(
         path: &["add_unchecked"],
         ..NEEDS_LSE
     }
+);
+
+case!(
+    a_vector_length_may_be_moved_around,
+    Case {
+        sources: &["arm_vector_length.c", "arm_vector_length.s"],
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", Prints("plain"))],
+        expects: &[("with_moves_between", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    the_librarys_word_that_a_function_returns_is_heeded,
+    Case {
+        sources: &["arm_feature_word.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    the_librarys_word_that_nobody_heeds_guards_nothing,
+    Case { sources: &["arm_feature_word.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
+    a_word_that_is_zero_at_the_start_may_be_an_answer,
+    Case {
+        sources: &["arm_word_cleared.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_word_that_is_cleared_for_another_reason_guards_nothing,
+    Case { sources: &["arm_word_cleared.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
+    a_check_after_a_loop_by_post_index_guards,
+    Case { sources: &["arm_after_loop.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    what_comes_after_a_loop_by_post_index_is_required,
+    Case { sources: &["arm_after_loop.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
+    names_in_the_environment_are_the_users_own_account,
+    Case { sources: &["arm_stated_names.c"], builds: ARM_OPTIMISED, ..ASKS_FOR_LSE }
+);
+
+case!(
+    names_that_the_program_has_itself_guard_nothing,
+    Case {
+        sources: &["arm_stated_names.c"],
+        builds: TRAPS,
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a|armv8.1-a",
+        ..NEEDS_LSE
+    }
+);
+
+case!(
+    a_check_that_answers_no_leads_nowhere,
+    Case {
+        sources: &["arm_check_without.c", "arm_check_without_part.c"],
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add_lse", "unreached|unknown|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_check_that_answers_yes_guards_nothing,
+    Case { sources: &["arm_check_without.c", "arm_check_without_part.c"], builds: TRAPS, ..NEEDS_LSE }
+);
+
+case!(
+    an_address_from_the_offset_table_is_no_call,
+    Case {
+        sources: &["arm_got_table.c"],
+        library: &["arm_got_table_part.c"],
+        builds: ARM_OPTIMISED,
+        expects: &[("add_lse", "unknown|presumed|guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+
+case!(
+    a_call_by_an_address_from_the_offset_table_is_required,
+    Case { sources: &["arm_got_table.c"], library: &["arm_got_table_part.c"], builds: TRAPS, ..NEEDS_LSE }
 );

@@ -57,6 +57,11 @@ const SHARED: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O1"), ("c
 /// Functions keep their names where a file is stripped.
 const NAMED: &[Build] = &[("gcc", "-O2 -rdynamic"), ("gcc", "-O1 -rdynamic"), ("clang", "-O2 -rdynamic")];
 
+const OPTIMISED: &[Build] = &[("gcc", "-O2"), ("clang", "-O2")];
+
+/// The same, of programs that have a false twin.
+const TRAPS: &[Build] = &[("gcc", "-O2 -DTRAP"), ("clang", "-O2 -DTRAP")];
+
 const GCC: &[Build] = &[("gcc", "-O2"), ("gcc", "-O1 -static"), ("gcc", "-O0")];
 
 const OPTIMISED_AT_LINK: &[Build] = &[("gcc", "-O3 -flto"), ("clang", "-O3 -flto -fuse-ld=lld")];
@@ -963,3 +968,43 @@ fn a_system_that_is_not_asked_for_its_registers_is_noted() {
     let both = told(a_check_in_line_guards_its_branch::NAME, &a_check_in_line_guards_its_branch::CASE);
     assert_eq!(both, [false; 4]);
 }
+
+case!(
+    an_object_that_is_cleared_and_filled_by_halves_guards,
+    Case { sources: &["filled_by_halves.c"], builds: OPTIMISED, ..ASKS_FOR_AVX2 }
+);
+
+case!(
+    a_field_that_is_always_set_guards_nothing,
+    Case { sources: &["filled_by_halves.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);
+
+case!(
+    a_name_in_another_librarys_list_is_not_required,
+    Case {
+        sources: &["named_extension.c", "named_extension_part.c"],
+        builds: OPTIMISED,
+        expects: &[("twice_avx2", "unknown|guarded")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_name_that_is_none_of_an_extension_guards_nothing,
+    Case { sources: &["named_extension.c", "named_extension_part.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);
+
+case!(
+    what_a_function_reports_by_its_name_is_not_required,
+    Case {
+        sources: &["hardware_support.c"],
+        builds: &[("gcc", "-O2 -rdynamic"), ("clang", "-O2 -rdynamic")],
+        expects: &[("twice_avx2", "unknown|guarded|presumed")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    what_a_function_of_another_name_answers_guards_nothing,
+    Case { sources: &["hardware_support.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);

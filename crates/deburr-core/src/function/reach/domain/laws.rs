@@ -205,3 +205,40 @@ fn states_join_as_their_values_do() {
         }
     }
 }
+
+#[test]
+fn what_a_user_states_proves_what_the_answer_does_and_nothing_else() {
+    let avx = of(&[Feature::AVX]);
+    let answer = Value::constant(0).join(&Value::constant(1).under(avx));
+    let stated = Value::constant(1).join(&Value::constant(6));
+    let either = answer.stated_as(&stated);
+    assert_eq!(known(&either, 1).map(|proof| proof.features), Some(avx.features));
+    assert_eq!(known(&either, 6), Some(Proof::doubt(true)), "a number that no answer is");
+    assert_eq!(known(&either, 7), None, "nobody says that");
+    // What comes from the CPU itself is no statement.
+    let bmi = Value::constant(1).under(of(&[Feature::BMI1]));
+    assert_eq!(answer.stated_as(&bmi), answer.join(&bmi));
+    assert_eq!(known(&answer.stated_as(&bmi), 1), Some(Proof::EMPTY));
+}
+
+#[test]
+fn a_slot_that_is_wider_on_one_path_is_known_by_its_parts() {
+    let avx = of(&[Feature::AVX]);
+    let (mut cleared, mut filled) = (State::entry(Arch::X86_64), State::entry(Arch::X86_64));
+    cleared.store(-16, 4, Value::constant(0));
+    for (at, value) in [(-16, 1), (-15, 0), (-14, 1)] {
+        filled.store(at, 1, Value::constant(value).under(if at == -15 { Proof::EMPTY } else { avx }));
+    }
+    let mut joined = cleared.clone();
+    assert!(joined.join(&filled));
+    let mut other = filled;
+    other.join(&cleared);
+    for state in [&joined, &other] {
+        assert_eq!(known(&state.load(-16, 1), 1).map(|proof| proof.features), Some(avx.features));
+        assert_eq!(state.load(-15, 1), Value::constant(0));
+        assert_eq!(known(&state.load(-14, 1), 0), Some(Proof::EMPTY));
+        // One path has not written it by itself.
+        assert_eq!(known(&state.load(-13, 1), 9), Some(Proof::EMPTY));
+    }
+    assert!(!joined.join(&cleared), "nothing new");
+}

@@ -107,6 +107,8 @@ pub(crate) struct State {
     texts: RegSet,
     /// The registers that hold a number made of such a text: what the user says, not the CPU.
     stated: RegSet,
+    /// Whether every path to here has found such a text to be there: what is set here may be what the user says.
+    is_set: bool,
     /// What the frame holds, by offset from the stack pointer at the entry, with its width in bytes.
     frame: Arc<SortedMap<i64, (u8, Value)>>,
     pub(crate) flags: Flags,
@@ -140,6 +142,7 @@ impl State {
             leftovers: RegSet::EMPTY,
             texts: RegSet::EMPTY,
             stated: RegSet::EMPTY,
+            is_set: false,
             frame: Arc::default(),
             flags: Flags::Unknown,
             proven: FeatureSet::EMPTY,
@@ -319,6 +322,13 @@ impl State {
 
     /// Leaves out the values that a test has ruled out, wherever what was tested is. `only`: the one that it may be.
     fn narrow(&mut self, subject: Subject, holds: impl Fn(u64) -> bool, only: Option<u64>) {
+        if let Holder::Register(reg) = subject.holder
+            && self.is_text(reg)
+            && subject.offset == 0
+            && !holds(0)
+        {
+            self.is_set = true;
+        }
         let keep =
             |value: u64| holds(value.wrapping_add(subject.offset) & subject.mask & mask_of(subject.width));
         let all = mask_of(subject.width);
@@ -583,8 +593,16 @@ impl State {
             presumed: state.presumed,
         };
         let (mine, others) = (own(self), own(other));
+        let (mine_set, others_set) = (self.is_set, other.is_set);
         let join = move |a: &Value, b: &Value| match (a, b) {
             _ if a == b => a.clone(),
+            // What a user puts in the place of the CPU's answer is the user's own account.
+            (stated, answer) if mine_set && !others_set && b.discriminates(false) => {
+                answer.under(others).stated_as(stated)
+            }
+            (answer, stated) if others_set && !mine_set && a.discriminates(false) => {
+                answer.under(mine).stated_as(stated)
+            }
             (Value::Unknown | Value::Stack(_), _) | (_, Value::Unknown | Value::Stack(_)) => a.join(b),
             _ => a.under(mine).join(&b.under(others)),
         };
@@ -609,18 +627,31 @@ impl State {
             }
         }
         if !Arc::ptr_eq(&self.frame, &other.frame) {
-            // What one path has not written is as good as unknown there.
+            // What one path has not written is as good as unknown there, and what it has written in a wider slot is there.
             let unknown = Value::Unknown;
-            let both = self.frame.both(&other.frame).filter_map(|(at, mine, others)| match (mine, others) {
-                (Some((width, a)), Some((other, b))) if width == other => Some((at, *width, a, b)),
-                (Some((width, a)), _) => Some((at, *width, a, &unknown)),
-                (None, others) => others.map(|(width, b)| (at, *width, &unknown, b)),
+            let part = |state: &State, at: i64, width: u8| match state.frame.is_empty() {
+                true => Value::Unknown,
+                false => state.load(at, width),
+            };
+            let both = self.frame.both(&other.frame).map(|(at, mine, others)| match (mine, others) {
+                (Some((width, a)), Some((other, b))) if width == other => (at, *width, a.clone(), b.clone()),
+                (Some(&(mine, _)), Some(&(others, _))) => {
+                    let width = mine.min(others);
+                    (at, width, part(self, at, width), part(other, at, width))
+                }
+                (Some((width, a)), None) => (at, *width, a.clone(), part(other, at, *width)),
+                (None, Some((width, b))) => (at, *width, part(self, at, *width), b.clone()),
+                (None, None) => (at, 1, unknown.clone(), unknown.clone()),
             });
-            let differing = both.filter(|(_, _, a, b)| a != b);
-            let joined = differing.map(|(at, width, a, b)| (at, width, a, join(a, b)));
-            let changes = joined.filter(|(_, _, a, joined)| joined != *a);
+            let kept = |at: i64, width: u8| self.frame.get(at).is_some_and(|(own, _)| *own == width);
+            let differing = both.filter(|(at, width, a, b)| a != b || !kept(*at, *width));
+            let joined = differing.map(|(at, width, a, b)| (at, width, join(&a, &b), a));
+            let changes = joined.filter(|(at, width, joined, a)| match kept(*at, *width) {
+                true => joined != a,
+                false => *joined != Value::Unknown || self.frame.get(*at).is_some(),
+            });
             let changes: Vec<(i64, u8, Value)> =
-                changes.map(|(at, width, _, joined)| (at, width, joined)).collect();
+                changes.map(|(at, width, joined, _)| (at, width, joined)).collect();
             if !changes.is_empty() {
                 changed = true;
                 let frame = Arc::make_mut(&mut self.frame);
@@ -663,6 +694,8 @@ impl State {
         changed |= replace(&mut self.texts, texts);
         let stated = self.stated.intersection(other.stated);
         changed |= replace(&mut self.stated, stated);
+        let is_set = self.is_set && other.is_set;
+        changed |= replace(&mut self.is_set, is_set);
         let check =
             if proven.is_empty() { None } else { self.check.min(other.check).or(self.check).or(other.check) };
         let trap = self.trap.min(other.trap);

@@ -431,6 +431,22 @@ impl Value {
         }
     }
 
+    /// An answer of the CPU in whose place a user may put something: where that is an answer as well it proves what the answer
+    /// does, and of other numbers nothing is known.
+    pub(crate) fn stated_as(&self, stated: &Value) -> Value {
+        match (self, stated) {
+            _ if stated.is_informative() => self.join(stated),
+            (_, Value::Stack(_)) => self.join(stated),
+            (Value::Choice(answers), Value::Choice(stated)) => {
+                let is_answer = |stated: u64| answers.iter().any(|&(value, _)| value == stated);
+                let others = stated.iter().filter(|&&(value, _)| !is_answer(value));
+                let others = others.map(|&(value, _)| (value, Proof::doubt(true)));
+                Value::of_choice(answers.iter().copied().chain(others).collect())
+            }
+            _ => self.as_bits(),
+        }
+    }
+
     /// What each bit may be when it comes from either of two places.
     pub(super) fn merged(&self, other: &Value) -> Value {
         let both = |a: BitProofs, b: BitProofs| {

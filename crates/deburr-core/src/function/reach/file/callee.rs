@@ -25,11 +25,13 @@ pub(crate) struct Callee {
     pub takes_arguments: bool,
     /// The registers for arguments that it, or what it calls, may read as its caller left them.
     pub takes: RegSet,
+    /// The constant that it returns, where it does nothing else: a check that was compiled to answer no.
+    pub constant: Option<u64>,
 }
 
 impl Callee {
     pub(crate) const UNKNOWN: Callee =
-        Callee { returns: true, writes: None, takes_arguments: true, takes: RegSet::ALL };
+        Callee { returns: true, writes: None, takes_arguments: true, takes: RegSet::ALL, constant: None };
 
     /// Of a small function. `graph`: its own; `start`: where it begins; `name_of`: names of functions, as far as they
     /// are informative; `writes_of`: the registers that a function may change which this one calls, if that is known;
@@ -78,8 +80,25 @@ impl Callee {
         }
         let takes_arguments = is_go || reads_arguments(arch, graph, first);
         let takes = if is_go { RegSet::ALL } else { arguments_read(arch, graph, first, name_of) };
-        Callee { returns, writes, takes_arguments, takes }
+        let constant = graph.blocks.get(first).and_then(|block| constant(&block.insns));
+        Callee { returns, writes, takes_arguments, takes, constant }
     }
+}
+
+/// The constant that code returns which does nothing else, but for a landing pad of branches (`endbr64`, `bti`).
+fn constant(insns: &[Insn]) -> Option<u64> {
+    let is_hint =
+        |insn: &&Insn| insn.flow == Flow::Next && insn.writes == RegSet::EMPTY && insn.memory.is_none();
+    let mut insns = insns.iter().skip_while(is_hint);
+    let (set, back) = (insns.next()?, insns.next()?);
+    let is_zeroed = set.operation == Operation::Xor
+        && set.src[0] == set.src[1]
+        && set.imm.is_none()
+        && set.memory.is_none();
+    let is_moved = set.operation == Operation::Move && set.src[0].is_none() && set.memory.is_none();
+    let imm = if is_zeroed { Some(0) } else { set.imm.filter(|_| is_moved) };
+    (set.dst == Some(Reg::general(0)) && set.width >= 4 && back.flow == Flow::Return).then_some(())?;
+    Some(imm? as u64 & if set.width == 4 { 0xffff_ffff } else { u64::MAX })
 }
 
 /// The registers for arguments that are read, or passed on to a call, before they are written, from a block on.
@@ -152,4 +171,42 @@ fn each_unwritten(
         pending.extend(block.successors.iter().map(|&next| (next, now)));
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insn;
+
+    fn constant_of(arch: Arch, code: &[u8]) -> Option<u64> {
+        let mut insns = Vec::new();
+        let mut at = 0;
+        while let Some(insn) = code.get(at..).filter(|code| !code.is_empty()) {
+            let insn = insn::decode(arch, insn, Svma(at as u64))?;
+            at = insn.next().0 as usize;
+            insns.push(insn);
+        }
+        constant(&insns)
+    }
+
+    #[test]
+    fn a_function_that_only_returns_a_constant_is_known() {
+        let x86_64 = |code: &[u8]| constant_of(Arch::X86_64, code);
+        assert_eq!(x86_64(&[0x31, 0xc0, 0xc3]), Some(0)); // xor eax, eax; ret
+        assert_eq!(x86_64(&[0xf3, 0x0f, 0x1e, 0xfa, 0xb8, 7, 0, 0, 0, 0xc3]), Some(7)); // endbr64; mov eax, 7; ret
+        assert_eq!(x86_64(&[0x31, 0xc9, 0xc3]), None); // xor ecx, ecx; ret
+        assert_eq!(x86_64(&[0x31, 0xc8, 0xc3]), None); // xor eax, ecx; ret
+        assert_eq!(x86_64(&[0x83, 0xf0, 1, 0xc3]), None); // xor eax, 1; ret
+        assert_eq!(x86_64(&[0x8b, 0x07, 0xc3]), None); // mov eax, [rdi]; ret
+        assert_eq!(x86_64(&[0x89, 0xf8, 0xc3]), None); // mov eax, edi; ret
+        assert_eq!(x86_64(&[0xb0, 1, 0xc3]), None); // mov al, 1; ret
+        assert_eq!(x86_64(&[0x31, 0xc0, 0xff, 0xe1]), None); // xor eax, eax; jmp rcx
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let aarch64 = |code: &[u32]| constant_of(Arch::Aarch64, &words(code));
+        assert_eq!(aarch64(&[0x52800000, 0xd65f03c0]), Some(0)); // mov w0, #0; ret
+        assert_eq!(aarch64(&[0xd503245f, 0x52800020, 0xd65f03c0]), Some(1)); // bti c; mov w0, #1; ret
+        assert_eq!(aarch64(&[0x52800021, 0xd65f03c0]), None); // mov w1, #1; ret
+        assert_eq!(aarch64(&[0x2a0103e0, 0xd65f03c0]), None); // mov w0, w1; ret
+        assert_eq!(aarch64(&[0x2a1f03e0, 0xd65f03c0]), None); // mov w0, wzr; ret: no immediate
+    }
 }

@@ -75,17 +75,54 @@ pub(crate) fn calls_back(name: &str) -> bool {
     )
 }
 
-/// Whether a name may have the word CPU in it. Most have not, and are not worth demangling.
+/// Whether a name may have the word CPU, or hardware, in it. Most have not, and are not worth demangling.
 pub(crate) fn mentions_cpu(name: &str) -> bool {
     name.as_bytes().windows(3).any(|word| matches!(word, b"cpu" | b"Cpu" | b"CPU"))
+        || name.contains("ardware")
 }
+
+/// Functions and data of libraries that say what the CPU has, by names that [`reports_cpu`] has no rule for.
+///
+/// Sources: VLC, `include/vlc_cpu.h`; liborc, `orc/orctarget.h`; GIMP, `libgimpbase/gimpcpuaccel.h`; GEGL's babl,
+/// `babl/babl-cpuaccel.h`; xine, `include/xine/xineutils.h`; mpg123, `src/libmpg123/getcpuflags.h`; VOLK,
+/// `include/volk/volk.h`; google/cpu_features, `include/cpuinfo_*.h`; GMP, `gmp-impl.h`; FAISS, `utils/simd_levels.h`;
+/// OpenSSL, `crypto/arm_arch.h`; libwebp, `src/dsp/cpu.h`; DPDK, `lib/eal/include/rte_vect.h`.
+const REPORTERS: [&str; 24] = [
+    "vlc_CPU",
+    "orc_target_get_default",
+    "orc_target_get_default_flags",
+    "orc_target_get_flag_name",
+    "gimp_cpu_accel_get_support",
+    "babl_cpu_accel_get_support",
+    "mm_accel",
+    "xine_mm_accel",
+    "getcpuflags",
+    "volk_get_machine",
+    "volk_get_lvarch",
+    "GetX86Info",
+    "GetAarch64Info",
+    "GetX86Microarchitecture",
+    "__gmpn_cpuvec",
+    "__gmpn_cpuvec_init",
+    "_ZN5faiss10SIMDConfig5levelE",
+    "_ZN5faiss10SIMDConfig9get_levelEv",
+    "OPENSSL_armcap_P",
+    "OPENSSL_armv8_rsa_neonized",
+    "VP8GetCPUInfo",
+    "SharpYuvGetCPUInfo",
+    "rte_vect_get_max_simd_bitwidth",
+    "rte_cpu_get_flag_enabled",
+];
 
 /// Whether an imported function of this name, mangled or not, says what the CPU has: `av_get_cpu_flags`, `SDL_HasAVX2`,
 /// `hwy::SupportedTargets`.
 pub(crate) fn reports_cpu(name: &str) -> bool {
     // Most names have none of the words, and are not worth demangling.
     if !may_report_cpu(name) {
-        return false;
+        return REPORTERS.contains(&name);
+    }
+    if REPORTERS.contains(&name) {
+        return true;
     }
     let demangled = demangle(name);
     let name = demangled.split('(').next().unwrap_or_default();
@@ -132,13 +169,31 @@ pub(crate) fn reports_cpu(name: &str) -> bool {
         || words.iter().any(is_extension)
             && has(&["has", "have", "supports", "supported", "can", "available", "usable"])
         || words.first().is_some_and(|word| word == "hwy") && has(&["target", "targets"])
+        // Rust's `std_detect`: the library's copy of the answers, and what fills it.
+        || words.starts_with(&["std".to_owned(), "detect".to_owned()])
 }
 
 /// Whether a name may have a word in it that [`reports_cpu`] looks for. Rust's manglings can write letters as numbers.
 fn may_report_cpu(name: &str) -> bool {
-    const WORDS: [&str; 17] = [
-        "cpu", "hw", "hardware", "simd", "mmx", "neon", "asimd", "lse", "fma3", "popcnt", "aesni", "f16c",
-        "pclmul", "sse", "avx", "sve", "bmi",
+    const WORDS: [&str; 18] = [
+        "cpu",
+        "std_detect",
+        "hw",
+        "hardware",
+        "simd",
+        "mmx",
+        "neon",
+        "asimd",
+        "lse",
+        "fma3",
+        "popcnt",
+        "aesni",
+        "f16c",
+        "pclmul",
+        "sse",
+        "avx",
+        "sve",
+        "bmi",
     ];
     let bytes = name.as_bytes();
     let begins_with_one = |at: usize| {
@@ -318,6 +373,58 @@ pub(crate) fn parses_number(name: &str) -> bool {
     matches!(name, "atoi" | "atol" | "strtol" | "strtoul" | "strtoll" | "strtoull")
 }
 
+/// Whether a function of this name compares two texts (strcmp(3), GLib's `g_strcmp0`).
+pub(crate) fn compares_texts(name: &str) -> bool {
+    matches!(
+        name,
+        "strcmp"
+            | "strncmp"
+            | "strcasecmp"
+            | "strncasecmp"
+            | "memcmp"
+            | "bcmp"
+            | "strstr"
+            | "g_strcmp0"
+            | "g_str_equal"
+            | "g_ascii_strcasecmp"
+            | "g_ascii_strncasecmp"
+    )
+}
+
+/// Whether a text is the name of an extension of the instruction set, as lists of what the CPU has give it. `aes` and
+/// `crc32` are not among them: algorithms are called so.
+pub(crate) fn is_extension(text: &[u8]) -> bool {
+    const NAMES: [&str; 26] = [
+        "sse3",
+        "ssse3",
+        "sse4",
+        "sse41",
+        "sse4.1",
+        "sse4_1",
+        "sse42",
+        "sse4.2",
+        "sse4_2",
+        "avx",
+        "avx2",
+        "fma3",
+        "f16c",
+        "bmi1",
+        "bmi2",
+        "popcnt",
+        "pclmul",
+        "pclmulqdq",
+        "avx512",
+        "avx512f",
+        "neon",
+        "asimd",
+        "dotprod",
+        "i8mm",
+        "sve",
+        "sve2",
+    ];
+    NAMES.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(text))
+}
+
 /// Whether a function of this name takes part in handling signals.
 pub(crate) fn takes_part_in_handling(name: &str) -> bool {
     name == "sigaction" || is_return_point(name)
@@ -385,7 +492,10 @@ mod tests {
             "_ZN5arrow8internal7CpuInfo11GetInstanceEv",
             "_ZNK5arrow8internal7CpuInfo11IsSupportedEl",
             "_ZN7$u63$pu8features17h0123456789abcdefE",
+            "_ZN10std_detect6detect5cache5CACHE17hbdd1fd9d2b270eafE",
+            "_ZN10std_detect6detect5cache21detect_and_initialize17ha22d56e394874365E",
         ];
+        assert!(REPORTERS.into_iter().all(reports_cpu));
         for name in reporting {
             assert!(reports_cpu(name), "{name}");
         }
@@ -412,10 +522,22 @@ mod tests {
             "hardware_concurrency",
             "clock_getcpuclockid",
             "pthread_getcpuclockid",
+            "vlc_CPU_name",
+            "_ZN3std6detect5cacheE",
+            "detect_std",
         ];
         for name in others {
             assert!(!reports_cpu(name), "{name}");
         }
+    }
+
+    #[test]
+    fn names_of_extensions_are_no_names_of_algorithms() {
+        assert!(["sse4.1", "AVX2", "neon", "i8mm"].iter().all(|name| is_extension(name.as_bytes())));
+        let others = ["", "aes", "crc32", "sha256", "sse", "avx2x", "x avx2", "mp3"];
+        assert!(!others.iter().any(|name| is_extension(name.as_bytes())));
+        assert!(["strcmp", "g_strcmp0", "memcmp"].into_iter().all(compares_texts));
+        assert!(!["strcpy", "strcmp_avx2", "memmove"].into_iter().any(compares_texts));
     }
 
     #[test]

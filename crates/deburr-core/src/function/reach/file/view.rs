@@ -108,8 +108,9 @@ impl<'w, 'a> View<'w, 'a> {
                 || names::takes_part_in_handling(name);
             // A function of the file's own is not the foreign one of its name, unless the C library is in it.
             let is_of_libc = stub.is_some() || linkage.imports.is_empty();
-            let is_of_environment = names::reads_environment(name) || names::parses_number(name);
-            let is_foreign = is_of_libc && is_of_environment
+            let is_of_texts =
+                names::reads_environment(name) || names::parses_number(name) || names::compares_texts(name);
+            let is_foreign = is_of_libc && is_of_texts
                 || stub.is_some_and(|name| {
                     knowledge::returned(foreign, name).is_some() || answerers.contains(name)
                 });
@@ -202,6 +203,11 @@ impl<'w, 'a> View<'w, 'a> {
             Some(at) => self.program.function_from(at).is_some(),
             None => self.linkage.data_at(svma).is_some(),
         }
+    }
+
+    /// Whether a cell holds the same address from the loader on, such as one of the GOT: what reads it takes that address.
+    pub(crate) fn is_fixed_cell(&self, cell: Svma) -> bool {
+        self.linkage.data_at(cell).is_some_and(|data| data.is_offset_table || !data.is_writable)
     }
 
     /// What a call of a function does.

@@ -1,6 +1,7 @@
 //! Runs functions a second time, with flags in structures of unknown place and in arguments taken for what they may be.
 
 use crate::address::{CodeOffset, Extent};
+use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::run::run;
@@ -20,11 +21,9 @@ pub(crate) fn worth_running_again(
     let given = facts().flat_map(|facts| &facts.arguments).chain(&learnt.flags);
     let given: BTreeSet<CodeOffset> = given.map(|(to, _)| *to).collect();
     let fields = flags_in_structures(file, learnt);
-    let words = learnt.memory.words.iter().filter(|(_, word)| !informs(file, word));
-    let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
-    // Also through the GOT.
-    words.extend(pointers_to(file, &words));
-    let readers = referrers_to(file, &words);
+    // Those that were not followed to their readers.
+    let mut readers = readers_of(file, learnt, |word| !informs(file, word));
+    readers.extend(file.callers_of(&learnt.accessors));
     let reads_field = |start: CodeOffset| {
         let graph = file.program.function_from(start).and_then(|function| file.graph(function));
         graph.is_some_and(|graph| {
@@ -37,6 +36,38 @@ pub(crate) fn worth_running_again(
         given.contains(start) || readers.contains(start) || !fields.is_empty() && reads_field(*start)
     };
     functions.iter().copied().filter(is_worth).collect()
+}
+
+/// The functions that refer to some of the words of known meaning, by what these hold.
+fn readers_of(
+    file: &View<'_, '_>,
+    learnt: &Learnt,
+    is_meant: impl Fn(&Value) -> bool,
+) -> BTreeSet<CodeOffset> {
+    let words = learnt.memory.words.iter().filter(|(_, word)| is_meant(word));
+    let mut words: Vec<Extent> = words.filter_map(|(&(at, width), _)| place_of(file, at, width)).collect();
+    // Also through the GOT.
+    words.extend(pointers_to(file, &words));
+    referrers_to(file, &words)
+}
+
+/// Learns which small functions return what such a word says: `hw_features()`, whose callers test bits of it.
+pub(crate) fn learn_accessors(file: &View<'_, '_>, learnt: &mut Learnt) {
+    /// Maximum of bytes of such a function.
+    const SMALL: u32 = 128;
+    let is_new = |start: &CodeOffset| {
+        let function = file.program.function_from(*start);
+        function.is_some_and(|function| function.end - function.start <= SMALL)
+            && !learnt.summaries.returns.contains_key(start)
+            && !learnt.summaries.inlined.contains(start)
+            && !file.is_resolver(*start)
+    };
+    let is_lost = |word: &Value| word.discriminates(true) && !word.discriminates(false);
+    let small = readers_of(file, learnt, is_lost).into_iter().filter(is_new).collect();
+    let ran = run(file, &learnt.summaries, &learnt.memory, &small);
+    let informing = ran.iter().filter(|(_, facts)| facts.returned.discriminates(true));
+    learnt.accessors = informing.map(|(start, _)| *start).collect();
+    learnt.summaries.returns.extend(learnt.accessors.iter().map(|&start| (start, Value::Tainted)));
 }
 
 /// Offsets in structures of unknown place at which a flag may be that says what the CPU has: those that some function sets

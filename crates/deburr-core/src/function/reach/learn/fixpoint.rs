@@ -8,6 +8,7 @@ use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
+use crate::function::reach::learn::again::learn_accessors;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::learnt::{Learnt, readers};
 use crate::function::reach::learn::run::{entries, run_from};
@@ -63,7 +64,10 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
         || !memory.words.is_empty()
         || !summaries.returns.is_empty()
         || file.queries_others();
-    Learnt { readers: readers(file, &facts), facts, memory, summaries, flags: BTreeSet::new(), any }
+    let readers = readers(file, &facts);
+    let mut learnt = Learnt { readers, facts, memory, summaries, any, ..Learnt::default() };
+    learn_accessors(file, &mut learnt);
+    learnt
 }
 
 /// What to do with functions that query the CPU, and with small ones that only call these.

@@ -10,6 +10,7 @@ use crate::function::reach::machine::summaries::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was learnt.
+#[derive(Default)]
 pub(crate) struct Learnt {
     pub facts: FactsByFunction,
     /// The words of known meaning.
@@ -20,6 +21,8 @@ pub(crate) struct Learnt {
     pub readers: BTreeMap<u64, Vec<(Svma, Access)>>,
     /// Arguments that choose, of unknown origin: see [`flags`](crate::function::reach::learn::flags).
     pub flags: BTreeSet<(CodeOffset, Argument)>,
+    /// Small functions that return what a word says that was not followed.
+    pub accessors: BTreeSet<CodeOffset>,
     /// Whether anything queries the CPU.
     pub any: bool,
 }

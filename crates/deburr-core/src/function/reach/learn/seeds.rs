@@ -160,6 +160,9 @@ fn glibc_cpu_features(memory: &mut Memory, leaves: u64) {
     }
 }
 
+/// Bytes of other files' data that says by its name what the CPU has: Rust's `std_detect` keeps three words.
+const REPORT: u64 = 24;
+
 /// The words that are known by name.
 pub(crate) fn known(file: &View<'_, '_>) -> Memory {
     let mut memory = Memory::default();
@@ -168,6 +171,12 @@ pub(crate) fn known(file: &View<'_, '_>) -> Memory {
         let at = if import.is_copy { import.at.0 } else { foreign(index) };
         named(file, &mut memory, import.name, at);
         add_words(file.foreign, import.name, at, &mut memory);
+        // What it holds is known to the file that defines it alone.
+        let is_known = memory.words.range((at, 0)..(at.saturating_add(REPORT), 0)).next().is_some();
+        if file.answerers.contains(import.name) && !is_known {
+            let words = (0..REPORT).step_by(8).map(|offset| ((at.saturating_add(offset), 8), Value::Tainted));
+            memory.words.extend(words);
+        }
     }
     for object in &linkage.objects {
         named(file, &mut memory, object.name, object.extent.start.0);

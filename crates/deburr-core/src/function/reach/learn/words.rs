@@ -6,6 +6,7 @@ use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::{FactsByFunction, stored_words};
+use crate::function::reach::learn::sources::is_pointer;
 use crate::function::reach::machine::memory::initial;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,7 @@ pub(crate) fn informative_words(
     let by_queriers =
         facts.iter().filter(|(start, _)| queriers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_queriers: BTreeSet<(u64, u8)> = by_queriers.map(|stored| (stored.at, stored.width)).collect();
+    let told = told_words(facts);
     for ((at, width), (value, cleared)) in stored_words(facts.values().map(AsRef::as_ref)) {
         if file.linkage.data_at(Svma(at)).is_none_or(|data| data.is_constant) {
             continue;
@@ -37,6 +39,12 @@ pub(crate) fn informative_words(
         }
         if joined.discriminates(may_be_tainted) {
             found.insert((at, width), joined);
+        } else if told
+            .get(&(at, width))
+            .is_some_and(|told| told.discriminates(false) && !is_pointer(file, told))
+        {
+            // Some store says what the CPU has. What the word holds before, or what another function stores, hides it.
+            found.insert((at, width), Value::Tainted);
         }
     }
     for (at, width) in lost {
@@ -49,6 +57,18 @@ pub(crate) fn informative_words(
         }
     }
     found
+}
+
+/// By word, what the stores to it say whose values are known.
+fn told_words(facts: &FactsByFunction) -> BTreeMap<(u64, u8), Value> {
+    let mut told: BTreeMap<(u64, u8), Value> = BTreeMap::new();
+    for stored in facts.values().flat_map(|facts| &facts.stores) {
+        if stored.value.is_informative() || !stored.value.choices().is_empty() {
+            let value = told.entry((stored.at, stored.width)).or_insert_with(Value::none);
+            *value = value.join(&stored.value);
+        }
+    }
+    told
 }
 
 /// The words that some function stores to and loads as well.

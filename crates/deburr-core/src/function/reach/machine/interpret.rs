@@ -472,6 +472,11 @@ impl Run<'_, '_, '_> {
             set(&mut state, Reg::general(0));
             return Some(state);
         }
+        if let Some(value) = name.and_then(|name| queries::comparison(file, name, &state)) {
+            self.clobber(&mut state, None, true);
+            state.write(Reg::general(0), value);
+            return Some(state);
+        }
         let is_inside = |start: CodeOffset| {
             self.depth < DEPTH && self.summaries.inlined.contains(&start) && !self.given_up.contains(&start)
         };
@@ -497,6 +502,9 @@ impl Run<'_, '_, '_> {
             state.taint_frame(place);
         }
         if let Some(callee) = callee {
+            if let Some(constant) = called.and_then(|called| called.constant) {
+                state.write(Reg::general(0), Value::constant(constant));
+            }
             let returns = || self.summaries.returns.get(&callee.start).cloned();
             let callees = &mut self.transfer.effects.inputs.get_mut().callees;
             if let Some(returned) = callees.entry(callee.start).or_insert_with(returns) {

@@ -5,7 +5,7 @@
 //! (`__cpu_model`), glibc's `sysdeps/x86/include/cpu-features.h`, the Arm C Language Extensions' function
 //! multiversioning.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
 use crate::function::reach::domain::value::Value;
@@ -129,6 +129,24 @@ pub(crate) fn environment(file: &View<'_, '_>, name: &str, state: &State) -> Opt
         () if names::parses_number(name) && state.is_text(text) => Some(State::set_stated),
         () => None,
     }
+}
+
+/// What a comparison of a text with the name of an extension says: the text may be of a list of what the CPU has.
+pub(crate) fn comparison(file: &View<'_, '_>, name: &str, state: &State) -> Option<Value> {
+    let compared = names::compares_texts(name).then(|| abi::arguments(file.image.arch).iter().take(2))?;
+    let mut texts = compared.filter_map(|&reg| text_at(file, Svma(state.read(reg).as_constant()?)));
+    texts.any(names::is_extension).then_some(Value::Tainted)
+}
+
+/// A short text in constant data, up to its zero.
+fn text_at<'a>(file: &View<'_, 'a>, at: Svma) -> Option<&'a [u8]> {
+    /// Maximum of bytes of a name.
+    const SHORT: usize = 16;
+    let data = file.linkage.data_at(at).filter(|data| data.is_constant)?;
+    let from = usize::try_from(at.0.checked_sub(data.extent.start.0)?).ok()?;
+    let text = data.bytes.get(from..)?;
+    let end = text.iter().take(SHORT).position(|byte| *byte == 0)?;
+    text.get(..end)
 }
 
 /// What is known where a function begins: a resolver of AArch64 is given the kernel's words.

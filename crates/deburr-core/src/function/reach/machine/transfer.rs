@@ -333,14 +333,28 @@ impl Transfer<'_, '_, '_> {
 
     /// Runs an instruction that does not leave the block.
     pub(crate) fn step(&mut self, insn: &Insn, state: &mut State) {
-        let width = if insn.width == 0 { 8 } else { insn.width };
-        if let Some(memory) = insn.memory.filter(|memory| memory.write_back)
-            && let Some(base) = memory.base
-            && self.file.image.arch == Arch::Aarch64
-        {
-            let updated = state.read(base).add(&Value::constant(memory.displacement as u64));
+        let operand = insn.memory.filter(|memory| memory.write_back && self.file.image.arch == Arch::Aarch64);
+        let base = operand.and_then(|memory| Some((memory.base?, memory.displacement)));
+        if let Some((base, displacement)) = base {
+            let updated = state.read(base).add(&Value::constant(displacement as u64));
             state.write(base, updated);
         }
+        self.perform(insn, state);
+        // Post-index: by how much the base then changes is no part of the operand. A frame that is given up stays known.
+        if let Some((base, 0)) = base
+            && base != Reg::SP
+        {
+            let from = state.read(base);
+            if let (Value::Stack(at), Some(true)) = (&from, operand.map(|memory| memory.write)) {
+                state.forget_frame(*at);
+            }
+            state.write(base, Value::Unknown.mixed(&from));
+        }
+    }
+
+    /// Runs an instruction whose operand's base is up to date.
+    fn perform(&mut self, insn: &Insn, state: &mut State) {
+        let width = if insn.width == 0 { 8 } else { insn.width };
         if let Some(lanes) = insn.lanes {
             return self.vector(insn, lanes, state);
         }

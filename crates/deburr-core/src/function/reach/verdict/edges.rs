@@ -6,6 +6,7 @@
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::file::abi;
 use crate::function::reach::file::names;
 use crate::function::reach::file::references::{Access, DataReference};
 use crate::function::reach::file::relative;
@@ -491,6 +492,33 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
         false
     }
 
+    /// Whether code calls what an instruction loads, taken in order of address until the register holds something else.
+    fn is_called_with(&self, from: CodeOffset) -> bool {
+        /// Maximum of instructions between the two.
+        const NEAR: usize = 256;
+        let image = self.file.image;
+        let Some(function) = self.file.program.function_at(from) else { return false };
+        let end = function.extent(image).end;
+        let next = |at: Svma| insn::decode(image.arch, image.bytes_at(at)?, at).filter(|_| at < end);
+        let Some(load) = next(image.svma(from)) else { return false };
+        let Some(held) = load.dst else { return false };
+        let clobbered = abi::clobbered(image.arch, image.build.is_go);
+        let after = std::iter::successors(next(load.next()), |insn| next(insn.next())).take(NEAR);
+        for insn in after {
+            match insn.flow {
+                Flow::IndirectCall | Flow::IndirectJump
+                    if insn.memory.is_none() && insn.reads.contains(held) =>
+                {
+                    return true;
+                }
+                Flow::Call(_) | Flow::IndirectCall if clobbered.contains(&held) => return false,
+                _ if insn.writes.contains(held) => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Functions and objects whose addresses data holds.
     fn cells(&mut self) {
         let closure = self.closure;
@@ -510,7 +538,13 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
                         continue;
                     }
                     let is_function = matches!(node, Node::Function(_));
-                    for edge in self.edges_from(from, is_function && !is_replaced, GuardKind::Pointer) {
+                    // To read what nothing writes is to take the address, and no call.
+                    let is_taken = reference.access == Access::Read && self.file.is_fixed_cell(cell);
+                    let is_certain = match is_taken {
+                        true => self.is_callback(Some(from)) || self.is_called_with(from),
+                        false => !is_replaced,
+                    };
+                    for edge in self.edges_from(from, is_function && is_certain, GuardKind::Pointer) {
                         self.push(node, edge);
                     }
                 }

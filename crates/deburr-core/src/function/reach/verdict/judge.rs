@@ -20,7 +20,7 @@ use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::sweep::FeatureHit;
 use crate::insn::{self, FeatureGroup};
-use deburr_cpu::{Feature, FeatureSet};
+use deburr_cpu::{Arch, Feature, FeatureSet};
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque, hash_map};
@@ -130,6 +130,23 @@ fn is_text(image: &Image<'_>, at: Svma) -> bool {
     are_letters(0, LETTERS - 16) && [0, 8, 16].into_iter().any(|before| are_letters(before, LETTERS))
 }
 
+/// Whether what was decoded as an instruction is in the middle of one that control falls into from the function's start:
+/// zeros before a function, taken for code, may end in its first bytes.
+fn is_out_of_step(image: &Image<'_>, start: Svma, at: Svma) -> bool {
+    /// Bytes after which code that was decoded from the middle is in step again.
+    const NEAR: u64 = 32;
+    if image.arch != Arch::X86_64 || at.0.wrapping_sub(start.0) >= NEAR {
+        return false;
+    }
+    let mut place = start;
+    while place < at {
+        let step = image.bytes_at(place).and_then(|bytes| insn::step(image.arch, bytes, place));
+        let Some(step) = step.filter(|step| step.flow.falls_through()) else { return false };
+        place = place.offset(step.length.into());
+    }
+    place > at
+}
+
 /// By node, the one before it on a path from a root, and whether that calls it.
 type Tree = FxHashMap<Node, Option<(Node, bool)>>;
 
@@ -234,7 +251,11 @@ impl<'j, 'a> Judge<'j, 'a> {
             |hit: &FeatureHit| !self.needs(hit).is_empty() && !is_text(self.image, self.image.svma(hit.at));
         let mut hits: BTreeMap<CodeOffset, Vec<FeatureHit>> = BTreeMap::new();
         for (function, run) in self.program.hits_by_function() {
-            let mut beyond = run.iter().copied().filter(is_beyond).peekable();
+            let start = function.map(|function| self.image.svma(function.start));
+            let is_in_step = |hit: &FeatureHit| {
+                !start.is_some_and(|start| is_out_of_step(self.image, start, self.image.svma(hit.at)))
+            };
+            let mut beyond = run.iter().copied().filter(is_beyond).filter(is_in_step).peekable();
             if let Some(first) = beyond.peek() {
                 let start = function.map_or(first.at, |function| self.program.whole(function).start);
                 hits.entry(start).or_default().extend(beyond);

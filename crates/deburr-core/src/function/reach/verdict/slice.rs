@@ -8,7 +8,7 @@ use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::file::references::{self, DataReference};
+use crate::function::reach::file::references::{self, Access, DataReference};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::machine::effects::{BlockFacts, Facts};
@@ -59,7 +59,8 @@ pub(crate) struct Closure {
     pub far: BTreeSet<Node>,
 }
 
-/// Functions that take the address of one with instructions above the first level.
+/// Functions that take the address of one with instructions above the first level: they make it, or load it from a cell
+/// that nothing writes to once the file is loaded, such as one of the GOT.
 pub(crate) fn takers(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     let hits = file.program.hits_by_function();
     let starts: BTreeSet<CodeOffset> =
@@ -67,9 +68,15 @@ pub(crate) fn takers(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     let taken = starts.iter().flat_map(|&start| file.incoming.addresses_of(start));
     // In code at a fixed place addresses appear in instructions as they are.
     let places = starts.iter().filter(|_| references::is_fixed(file.image, file.linkage));
-    let places: Vec<Extent> = places.map(|&start| Extent::sized(file.image.svma(start), 1)).collect();
-    let found = file.references_to(&places);
-    let named = found.iter().filter_map(|reference| file.image.code_offset(reference.from));
+    let places = places.map(|&start| Extent::sized(file.image.svma(start), 1));
+    let cells = starts.iter().flat_map(|&start| {
+        let place = Extent::sized(file.image.svma(start), 1);
+        file.incoming.cells_to(place).iter().map(|&(_, cell)| cell).filter(|&cell| file.is_fixed_cell(cell))
+    });
+    let places: Vec<Extent> = places.chain(cells.map(|cell| Extent::sized(cell, 8))).collect();
+    let found = file.references_to(&places).into_iter();
+    let found = found.filter(|reference| !matches!(reference.access, Access::Write | Access::Call));
+    let named = found.filter_map(|reference| file.image.code_offset(reference.from));
     taken.chain(named).filter_map(|from| Some(file.whole_at(from)?.start)).collect()
 }
 

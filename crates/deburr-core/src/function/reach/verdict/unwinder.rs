@@ -44,10 +44,18 @@ const NOT_EQUAL: u32 = 1;
 /// `cmp wN, #46`, without the register.
 const COMPARE_WITH_46: u32 = 0x7100_b81f;
 
-/// Whether this is `cntd xD` and then `sxtw xN, wD`: the vector length as a number of 64-bit words in an `int`.
+/// Whether this is `cntd xD` and then, after moves between registers at the most, `sxtw xN, wD`: the vector length as a
+/// number of 64-bit words in an `int`.
 fn is_vector_length(image: &Image<'_>, at: Svma) -> bool {
-    let (Some(count), Some(extend)) = (word(image, at), word(image, at.offset(4))) else { return false };
-    count & !0x1f == 0x04e0_e3e0 && extend & 0xffff_fc00 == 0x9340_7c00 && extend >> 5 & 0x1f == count & 0x1f
+    /// Maximum of moves between the two.
+    const MOVES: i64 = 4;
+    let Some(count) = word(image, at).filter(|word| word & !0x1f == 0x04e0_e3e0) else { return false };
+    let after = (1..=MOVES + 1).map_while(|step| word(image, at.offset(step * 4)));
+    // orr xN, xzr, xM; orr wN, wzr, wM.
+    let mut after = after.skip_while(|word| word & 0x7fe0_ffe0 == 0x2a00_03e0 && word & 0x1f != count & 0x1f);
+    after
+        .next()
+        .is_some_and(|extend| extend & 0xffff_fc00 == 0x9340_7c00 && extend >> 5 & 0x1f == count & 0x1f)
 }
 
 fn word(image: &Image<'_>, at: Svma) -> Option<u32> {

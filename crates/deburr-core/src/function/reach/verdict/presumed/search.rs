@@ -298,6 +298,7 @@ impl Search<'_, '_, '_> {
             summaries: Summaries::default(),
             readers: self.learnt.readers.clone(),
             flags: self.learnt.flags.clone(),
+            accessors: self.learnt.accessors.clone(),
             any: self.learnt.any,
         }
     }
