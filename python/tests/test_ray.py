@@ -130,26 +130,27 @@ def test_a_worker_that_is_killed_loses_nothing(
     thread = threading.Thread(target=lambda: done.append(scan(storage.uri("ray-killed"), str(tables), scratch=str(scratch))))
     thread.start()
 
+    killed: set[int] = set()
+
     def at_work() -> int | None:
-        """A process with a folder of the scratch open, which is a task in the middle of its work."""
+        """A process with a folder of the scratch open, which is a task in the middle of its work. One that dies has no command line."""
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                if process.name != str(os.getpid()) and any(
+                if int(process.name) not in {os.getpid(), *killed} and any(
                     os.readlink(file).startswith(f"{scratch}/deburr-scan-") for file in (process / "fd").iterdir()
                 ):
-                    return int(process.name)
+                    return int(process.name) if (process / "cmdline").read_bytes() else None
             except OSError:
                 continue
         return None
 
     # This process validates the options in such a folder, too.
     until(lambda: list(tables.glob("scans/run-*.json")))
-    killed = 0
-    while killed < 2:
+    while len(killed) < 2:
         worker = until(at_work)
         assert b"ray::" in Path(f"/proc/{worker}/cmdline").read_bytes()
         os.kill(worker, signal.SIGKILL)
-        killed += 1
+        killed.add(worker)
     assert list(scratch.glob("deburr-scan-*")), "they were killed in the middle"
     thread.join()
     assert names_of(done[0]) == BAD and all_rows(tables) == whole and is_whole(tables)

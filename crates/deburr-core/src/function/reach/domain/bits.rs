@@ -137,6 +137,12 @@ impl Bits {
         self.proofs.iter().all(BitProofs::is_empty) && self.rest.is_empty() && !self.tainted
     }
 
+    /// Whether each bit says the same of the CPU set as clear.
+    pub(crate) fn say_the_same_either_way(&self) -> bool {
+        let is_same = |bit: &BitProofs| bit.set.features == bit.clear.features;
+        is_same(&self.rest) && self.proofs.iter().all(is_same)
+    }
+
     /// Whether some bit proves features.
     pub(crate) fn has_features(&self) -> bool {
         self.rest.has_features() || self.proofs.iter().any(BitProofs::has_features)

@@ -150,6 +150,11 @@ impl Value {
         }
     }
 
+    /// Whether it is a number of any kind that was made after a check, such as what an atomic operation gives.
+    pub(crate) fn is_made_after_check(&self) -> bool {
+        matches!(self, Value::Bits(bits) if bits.say_the_same_either_way())
+    }
+
     /// Whether it is true or false, in its low byte, and depends on the CPU in a manner that was lost.
     pub(crate) fn is_tainted_flag(&self) -> bool {
         matches!(self, Value::Bits(bits) if bits.tainted && bits.zeros & mask_of(1) == mask_of(1) ^ 1)

@@ -18,6 +18,7 @@ pub(crate) fn informative_words(
 ) -> BTreeMap<(u64, u8), Value> {
     let mut found = BTreeMap::new();
     let mut lost: Vec<(u64, u8)> = Vec::new();
+    let mut hidden: Vec<(u64, u8)> = Vec::new();
     let by_queriers =
         facts.iter().filter(|(start, _)| queriers.contains(start)).flat_map(|(_, facts)| &facts.stores);
     let by_queriers: BTreeSet<(u64, u8)> = by_queriers.map(|stored| (stored.at, stored.width)).collect();
@@ -44,7 +45,7 @@ pub(crate) fn informative_words(
             .is_some_and(|told| told.discriminates(false) && !is_pointer(file, told))
         {
             // Some store says what the CPU has. What the word holds before, or what another function stores, hides it.
-            found.insert((at, width), Value::Tainted);
+            hidden.push((at, width));
         }
     }
     for (at, width) in lost {
@@ -56,6 +57,9 @@ pub(crate) fn informative_words(
             found.insert((at, width), Value::Tainted);
         }
     }
+    for word in hidden {
+        found.entry(word).or_insert(Value::Tainted);
+    }
     found
 }
 
@@ -63,7 +67,8 @@ pub(crate) fn informative_words(
 fn told_words(facts: &FactsByFunction) -> BTreeMap<(u64, u8), Value> {
     let mut told: BTreeMap<(u64, u8), Value> = BTreeMap::new();
     for stored in facts.values().flat_map(|facts| &facts.stores) {
-        if stored.value.is_informative() || !stored.value.choices().is_empty() {
+        let is_known = stored.value.is_informative() || !stored.value.choices().is_empty();
+        if is_known && !stored.value.is_made_after_check() {
             let value = told.entry((stored.at, stored.width)).or_insert_with(Value::none);
             *value = value.join(&stored.value);
         }
