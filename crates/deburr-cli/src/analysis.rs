@@ -9,7 +9,7 @@ use crate::batch::claims::Held;
 use crate::config::document::Config;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
-use crate::names::{CLAIM, cpu_for, features_for, machines_named, rule_named};
+use crate::names::{CLAIM, cpu_for, features_for, machines_named, name_for, rule_named};
 use crate::profile::Profiles;
 use deburr_core::rule::{RULES, Rule, WHEN_HOT};
 use deburr_core::{Error, Knowledge, Request, StatedClaim, wanted_debug_file};
@@ -139,6 +139,7 @@ impl Analysis {
             target_cpu: cpu_for(&self.target, arch),
             // There is none where files are held to claims.
             baseline: held.map(|held| held.level.features).or_else(|| features_for(&self.baseline, arch)),
+            baseline_name: name_for(&self.baseline, arch),
             claim,
             rules: Some(&rules),
             named: &self.named,

@@ -32,6 +32,11 @@ pub(crate) fn features_for(machines: &[Target], arch: Option<Arch>) -> Option<Fe
     machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.features)
 }
 
+/// The name of what is given for files of an architecture.
+pub(crate) fn name_for(machines: &[Target], arch: Option<Arch>) -> Option<&str> {
+    machines.iter().find(|machine| Some(machine.arch) == arch).map(|machine| machine.name.as_str())
+}
+
 /// The CPU that is named for files of an architecture.
 pub(crate) fn cpu_for(machines: &[Target], arch: Option<Arch>) -> Option<&str> {
     machines.iter().find(|machine| Some(machine.arch) == arch).and_then(Target::cpu)

@@ -10,7 +10,7 @@ use crate::image::{Error, Image, Linkage};
 use crate::insn::sweep::Wants;
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
-use crate::report::{AcrossFinding, Claim, Report, build, groups, level, weigh};
+use crate::report::{AcrossFinding, Claim, Report, baseline, build, groups, level, weigh};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
@@ -104,6 +104,12 @@ pub(crate) fn examine<T>(
     match request.made_at_run_time {
         true => level::of_run_time(&mut report),
         false => level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts),
+    }
+    // Where nobody wants to know what dies, there is no answer that could be mistaken for a clean one.
+    let is_judged = rules.iter().any(|rule| rule.id == rule::of_answer(request.claim.is_some()));
+    if let Some(features) = request.baseline.filter(|_| is_judged && !request.made_at_run_time) {
+        let name = request.claim.map(|claim| claim.level).or(request.baseline_name).unwrap_or_default();
+        baseline::answer(&mut report, &image, (name, features), &above_baseline);
     }
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));

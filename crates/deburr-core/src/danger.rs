@@ -9,7 +9,7 @@ use crate::function::Program;
 use crate::function::reach::{Guard, GuardKind, Reach, UnknownGroup, Verdict, endangered, unknown_groups};
 use crate::image::{Image, demangle};
 use crate::insn;
-use deburr_cpu::{Feature, FeatureSet};
+use deburr_cpu::{Arch, Feature, FeatureSet};
 
 /// What a package, or a file of its own, says of the machines that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,15 @@ fn group_finding(
         message: group.message(image, program).into(),
         evidence: Evidence::from(evidence),
     })
+}
+
+/// Whether a known CPU, or one with the baseline and nothing more, gets to a function and cannot execute it.
+pub(crate) fn is_deadly(arch: Arch, verdict: &Verdict, baseline: FeatureSet) -> bool {
+    match verdict.reach {
+        Reach::Required => true,
+        Reach::UnderGuarded => !endangered(arch, verdict, baseline).is_empty(),
+        _ => false,
+    }
 }
 
 fn finding(

@@ -17,6 +17,8 @@ pub struct Request<'a> {
     pub target_cpu: Option<&'a str>,
     /// Features that the file may use.
     pub baseline: Option<FeatureSet>,
+    /// What the user calls the baseline, in the spelling of `deburr_cpu::Target`.
+    pub baseline_name: Option<&'a str>,
     /// What is claimed of the machines that the file is for, where it is to be held to that: the baseline then has the
     /// features of the claim.
     pub claim: Option<StatedClaim<'a>>,

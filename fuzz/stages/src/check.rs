@@ -2,6 +2,7 @@
 
 use crate::input::{Choice, split};
 use deburr_core::profile::{CountedCall, SamplePlace, SampledEdge};
+use deburr_core::report::{Answer, PlacedFinding};
 use deburr_core::rule::{RULES, WHEN_HOT};
 use deburr_core::{
     Knowledge, ListingPlace, Report, Request, Samples, Shown, StatedGuard, View, across, check as check_file,
@@ -25,6 +26,7 @@ pub fn check(data: &[u8]) {
     let guard = [StatedGuard { id: 7, function: "*a*", features: target.unwrap_or(FeatureSet::EMPTY) }];
     let samples = samples(bytes);
     let request = Request {
+        baseline_name: None,
         claim: None,
         debug_file,
         target,
@@ -109,6 +111,12 @@ fn hold_of_report(report: &Report, request: &Request<'_>) {
         assert!(finding.extent <= coverage.executable_bytes, "{finding:?}");
     }
     assert!(report.findings.len() <= RULES.len() * (1 + coverage.executable_bytes as usize));
+    assert_eq!(report.answer.is_some(), request.baseline.is_some(), "a baseline has an answer");
+    let is_error = |finding: &PlacedFinding| {
+        finding.rule == "above-baseline" && finding.severity == deburr_core::finding::Severity::Error
+    };
+    let dies = report.findings.iter().any(is_error);
+    assert_eq!(dies, report.answer == Some(Answer::Dies), "an answer and its findings agree");
     for function in &report.isa_functions {
         assert!(!function.features.is_empty());
         assert!(function.features.values().all(|&count| count > 0 && count <= coverage.decoded_bytes));

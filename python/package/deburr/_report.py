@@ -23,12 +23,14 @@ __all__ = [
     "DocumentStaleGuards",
     "File",
     "FileClaim",
+    "FileOnBaseline",
     "FilePresumption",
     "FilePresumptionCopies",
     "FilePresumptionNames",
     "FileProfile",
     "FileProfileFunctions",
     "FileRunsOn",
+    "FileUnreadPayload",
     "Finding",
     "FindingCallers",
     "FindingSource",
@@ -863,6 +865,57 @@ class IsaFunction:
 
 
 @dataclass(frozen=True)
+class FileUnreadPayload:
+    """FileUnreadPayload, as the JSON Schema has it."""
+
+    format: str
+    offset: int
+    """Where it begins in the file."""
+    bytes: int
+    reason: str
+    """Why it was not read."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> FileUnreadPayload:
+        return cls(
+            format=it['format'],
+            offset=it['offset'],
+            bytes=it['bytes'],
+            reason=it['reason'],
+        )
+
+
+@dataclass(frozen=True)
+class FileOnBaseline:
+    """The functions that decide the answer; absent where there is none."""
+
+    name: str
+    """The baseline, or the level of the claim."""
+    dying_functions: int
+    """Functions that a path without a sufficient check reaches, on some machine of the baseline."""
+    required_functions: int
+    """Of those, functions that no check precedes: a machine that has the baseline and nothing more dies."""
+    undecided_functions: int
+    """Functions that paths which were not followed may reach."""
+    presumed_functions: int
+    """Functions after checks that are presumed to mean what they appear to mean."""
+    dies_on: tuple[str, ...]
+    """The known CPUs that have the baseline and on which the file dies, those with the fewest features
+    first."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> FileOnBaseline:
+        return cls(
+            name=it['name'],
+            dying_functions=it['dying_functions'],
+            required_functions=it['required_functions'],
+            undecided_functions=it['undecided_functions'],
+            presumed_functions=it['presumed_functions'],
+            dies_on=tuple(it['dies_on']),
+        )
+
+
+@dataclass(frozen=True)
 class NeededBy:
     """NeededBy, as the JSON Schema has it."""
 
@@ -949,6 +1002,14 @@ class File:
     made_at_run_time: bool = False
     """Its code was made at run time (a jitdump): level is level_present then, and nothing is said of where it
     runs."""
+    answer: Literal['runs', 'runs_presumed', 'undecided', 'dies'] | None = None
+    """Whether every machine of the baseline, or of the claim, runs the file: undecided, where paths that were
+    not followed may reach code that such a machine cannot execute; absent where no baseline or claim
+    applies."""
+    on_baseline: FileOnBaseline | None = None
+    """The functions that decide the answer; absent where there is none."""
+    unread_payload: tuple[FileUnreadPayload, ...] | None = None
+    """Payloads that may hold machine code and were not read: the answer is undecided at best."""
     presumption: FilePresumption | None = None
     """What the presumed functions rest on; absent where there are none."""
     atomics: Atomics | None = None
@@ -984,6 +1045,9 @@ class File:
             level_guarded=it['level_guarded'],
             guarded_beyond=tuple(it['guarded_beyond']),
             not_followed=it['not_followed'],
+            answer=it.get('answer'),
+            on_baseline=None if it.get('on_baseline') is None else FileOnBaseline._of(it['on_baseline']),
+            unread_payload=None if it.get('unread_payload') is None else tuple(FileUnreadPayload._of(one) for one in it['unread_payload']),
             xcr0_not_asked=it['xcr0_not_asked'],
             guards_examined=it['guards_examined'],
             features=it['features'],

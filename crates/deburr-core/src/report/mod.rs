@@ -1,6 +1,8 @@
 //! The report on one file, as it is rendered: the model below every output format, and how it comes from image,
 //! functions, verdicts and findings.
 
+mod answer;
+pub(crate) mod baseline;
 pub(crate) mod build;
 mod fingerprint;
 pub(crate) mod groups;
@@ -13,6 +15,7 @@ pub(crate) mod weigh;
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use crate::profile::{Share, WeighedBy, Weight};
+pub use answer::{Answer, OnBaseline, UnreadPayload};
 pub use fingerprint::Fingerprints;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,

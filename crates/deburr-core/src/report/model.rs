@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::function::reach::{Cause, GuardKind, Reach};
 use crate::image::lines::SourceLocation;
+use crate::report::answer::{Answer, OnBaseline, UnreadPayload};
 
 /// The version of the report's schema; it grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -699,6 +700,15 @@ pub struct Report {
     pub guarded_beyond: Vec<String>,
     /// Functions beyond what the file needs that are reached only by what the analysis does not follow.
     pub not_followed: u64,
+    /// Whether every machine of the baseline, or of the claim, runs it; `None` where neither applies to the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+    /// The functions that decide the answer; `None` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_baseline: Option<OnBaseline>,
+    /// Payloads that may hold machine code and were not read; see [`Report::add_unread_payload`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread_payload: Vec<UnreadPayload>,
     /// Whether its own `cpuid` is before code that uses AVX's registers, and nothing in it tests with `xgetbv` whether
     /// the operating system saves them (XCR0).
     pub xcr0_not_asked: bool,
@@ -755,4 +765,12 @@ pub struct Report {
     pub facts: Option<FileFacts>,
     /// Faults met in the file that did not stop the check.
     pub faults: Vec<String>,
+}
+
+impl Report {
+    /// Adds a payload that was recognised and not read. A file with one does not count as running: it is undecided.
+    pub fn add_unread_payload(&mut self, payload: UnreadPayload) {
+        self.unread_payload.push(payload);
+        self.answer = self.answer.map(|answer| answer.max(Answer::Undecided));
+    }
 }

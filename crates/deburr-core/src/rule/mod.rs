@@ -60,6 +60,11 @@ pub const RULES: &[Rule] = &[
 /// only what is hot counts.
 pub const WHEN_HOT: [&str; 3] = [narrow_vectors::RULE.id, scalar_hot_loop::RULE.id, straddling_loop::RULE.id];
 
+/// The rule whose findings say why a file dies, or may die: on a baseline, or on a claim.
+pub(crate) const fn of_answer(is_claim: bool) -> &'static str {
+    if is_claim { claim_exceeded::RULE.id } else { above_baseline::RULE.id }
+}
+
 /// Whether findings of a rule count only where they are hot. `when_hot`: as in [`Request`](crate::request::Request).
 pub fn counts_when_hot(id: &str, when_hot: &[&str], context: &Context<'_>) -> bool {
     when_hot.contains(&id) || (id == dispatched_leaf::RULE.id && context.guaranteed().is_none())

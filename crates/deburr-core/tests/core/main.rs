@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests read fixtures, and run compilers")]
 
 mod annotate;
+mod answer;
 mod fixtures;
 mod image;
 mod linkage;
