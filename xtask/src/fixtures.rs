@@ -71,6 +71,11 @@ fn is_linked(source: &Path) -> bool {
 /// The line of a fixture that is to be linked.
 const LINKED: &str = "# deburr: linked";
 
+/// The entry point that a fixture gives its linker, which takes the start of the code otherwise, or none.
+fn entry_of(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix("# deburr: entry "))
+}
+
 /// x86 fixtures open with a `#` comment, A64 ones with `//`: each assembler's own.
 fn assemble(source: &Path, to: &Path) -> Result<(), String> {
     let text = fs::read_to_string(source).map_err(|error| format!("{}: {error}", source.display()))?;
@@ -107,6 +112,7 @@ fn assemble(source: &Path, to: &Path) -> Result<(), String> {
     let output = Command::new(&linker)
         .args(["-shared", "--build-id=none", "-z", "noseparate-code", "-o"])
         .args([&linked, to])
+        .args(entry_of(&text).into_iter().flat_map(|entry| ["-e", entry]))
         .output()
         .map_err(|error| format!("{linker}: {error} (Debian and Ubuntu: {package})"))?;
     said(&output)?;

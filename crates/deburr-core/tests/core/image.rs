@@ -355,3 +355,61 @@ fn mutated_files_never_panic() {
         }
     }
 }
+
+/// `SHARED` with another entry point.
+fn shared_with_entry(entry: u64) -> Vec<u8> {
+    let mut bytes = SHARED.to_vec();
+    bytes[24..32].copy_from_slice(&entry.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn shared_object_has_no_entry_point_where_its_linker_wrote_the_start_of_its_code() {
+    let image = parse(SHARED);
+    let text = image.code.iter().find(|code| code.name == ".text").expect("its code").extent.start;
+    let inner = symbol(&image, "calls").svma;
+    for (entry, expected) in [(text, None), (inner.offset(4), None), (inner, Some(inner))] {
+        // Where a function begins that is not the first, someone said so to the linker.
+        let expected = expected.filter(|_| inner != text);
+        assert_eq!(parse(&shared_with_entry(entry.0)).entry_point, expected, "{entry:?}");
+    }
+    let source = "__attribute__((used)) static int first(int a) { return a * 3; } int second(int a) { return first(a); }";
+    let flags = ["-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,--build-id=none"];
+    let bytes = build("entry-default", source, &flags);
+    let stated = u64::from_le_bytes(bytes[24..32].try_into().expect("eight bytes"));
+    let image = parse(&bytes);
+    assert!(stated == 0 || image.code_at(deburr_core::address::Svma(stated)).is_some());
+    assert_eq!(image.entry_point, None);
+}
+
+#[test]
+fn program_that_looks_like_a_shared_object_keeps_its_entry_point() {
+    const START: &str = match cfg!(target_arch = "x86_64") {
+        true => "xor %ebp, %ebp; mov %rsp, %rdi; call first",
+        false => "mov x29, #0; mov x0, sp; bl first",
+    };
+    let program = |start: &str, name: &str| {
+        format!(
+            "__asm__(\".text\\n.globl {name}\\n{name}: {start}\\n\");\n\
+             __attribute__((visibility(\"hidden\"))) int first(long *a) {{ return a[0]; }}"
+        )
+    };
+    let entry_of = |test: &str, source: &str, more: &[&str]| {
+        let flags = [&["-O1", "-fPIC", "-nostdlib", "-static-pie", "-Wl,--build-id=none"][..], more].concat();
+        let bytes = build(test, source, &flags);
+        let stated = u64::from_le_bytes(bytes[24..32].try_into().expect("eight bytes"));
+        (deburr_core::address::Svma(stated), bytes)
+    };
+    // A static PIE; one whose linker did not mark it; and a loader, which has a name of its own for it.
+    let (stated, bytes) = entry_of("entry-static-pie", &program(START, "_start"), &[]);
+    assert_eq!(parse(&bytes).entry_point, Some(stated));
+    let shared = ["-shared", "-Wl,-e,_start"];
+    let (stated, bytes) = entry_of("entry-unmarked", &program(START, "_start"), &shared);
+    assert_eq!(parse(&bytes).entry_point, Some(stated));
+    let (stated, bytes) =
+        entry_of("entry-loader", &program(START, "_dlstart"), &["-shared", "-Wl,-e,_dlstart", "-s"]);
+    assert_eq!(parse(&bytes).entry_point, Some(stated));
+    // Only its name shows that a process starts there.
+    let (stated, bytes) = entry_of("entry-named", &program("nop; nop; nop; nop", "_start"), &shared);
+    assert_eq!(parse(&bytes).entry_point, Some(stated));
+}

@@ -8,6 +8,7 @@ pub(super) mod build;
 mod cold;
 pub(super) mod companion;
 pub(super) mod debug;
+mod entry;
 mod frames;
 mod landing_pads;
 mod pclntab;
@@ -265,6 +266,7 @@ fn add_symbols_of<'a>(
 
 fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>, Error> {
     let mut elf = Elf::parse(bytes)?;
+    elf.entry = entry::of(&elf);
     let mut faults = std::mem::take(&mut elf.faults);
     let by_sections = elf.sections.iter().any(Section::is_alloc);
     let found = if by_sections {
