@@ -2,7 +2,8 @@
 //!
 //! First by the same name. Then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
 //! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`. Then without all that packages
-//! have in their names apart from what is in them, as no two versions need look alike. At last, what has
+//! have in their names apart from what is in them, as no two versions need look alike. Then as libraries were called
+//! before auditwheel or delvewheel put them into a wheel, in whichever folder `NAME.libs` they are. At last, what has
 //! moved to another folder, by the file's own name, where each build has one of that name left.
 
 use std::collections::BTreeMap;
@@ -13,8 +14,14 @@ pub(crate) type Pair = (Option<usize>, Option<usize>);
 /// Pairs two lists of names; those of packages end in `!`, and those of what is in them go on after it. Pairs
 /// come in the order of the new list, then what only the old one has.
 pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
-    let keys: [fn(&str) -> String; 4] =
-        [str::to_owned, without_versions, without_versions_of_packages, without_folders];
+    let keys: [fn(&str) -> String; 6] = [
+        str::to_owned,
+        without_versions,
+        without_versions_of_packages,
+        without_marks,
+        without_folder_of_libraries,
+        without_folders,
+    ];
     let mut partner: Vec<Option<usize>> = vec![None; new.len()];
     let mut is_taken = vec![false; old.len()];
     for (stage, key) in keys.into_iter().enumerate() {
@@ -68,12 +75,71 @@ fn without_versions_of_packages(path: &str) -> String {
 
 /// The file's own name, without versions; a member of an archive keeps the archive's.
 fn without_folders(path: &str) -> String {
+    without_marks(&path[start_of_file(path)..])
+}
+
+/// Where the name of a file begins in its path.
+fn start_of_file(path: &str) -> usize {
     let file = path.find('(').map_or(path, |at| &path[..at]);
-    without_versions(&path[file.trim_end_matches('!').rfind(['/', '!']).map_or(0, |at| at + 1)..])
+    file.trim_end_matches('!').rfind(['/', '!']).map_or(0, |at| at + 1)
+}
+
+/// A path without versions of packages, with its file as it was called before a tool that repairs wheels put a hash
+/// after the first part of its name, and without what marks a release as no final one:
+/// `libopenblasp-r0-ae94cfde.3.9.dev.so` and `libopenblasp-r0-09e95953.3.13.so` are alike, as is `libopenblasp-r0.3.9.so`.
+fn without_marks(path: &str) -> String {
+    let (folder, file) = path.split_at(start_of_file(path));
+    let (file, member) = file.split_at(file.find(['(', '!']).unwrap_or(file.len()));
+    let path = format!("{folder}{}{member}", without_hashes(file));
+    without_release_words(&without_versions_of_packages(&path))
+}
+
+/// As [`without_marks`], and without what precedes a folder `NAME.libs`, with it: the folder is called like the
+/// distribution, and was `NAME/.libs` once.
+fn without_folder_of_libraries(path: &str) -> String {
+    let path = without_marks(path);
+    let inner = path.rfind('!').map_or(0, |at| at + 1);
+    let mut folders = path[inner..].match_indices('/').map(|(at, _)| inner + at);
+    match folders.find(|at| path[..*at].ends_with(".libs")) {
+        Some(end) => format!("{}.libs{}", &path[..inner], &path[end..]),
+        None => path,
+    }
+}
+
+/// The name of a file without the hashes that follow hyphens.
+fn without_hashes(file: &str) -> String {
+    let is_hashed = |at: &usize| hash_length(&file[at + 1..]) > 0;
+    match file.match_indices('-').map(|(at, _)| at).find(is_hashed) {
+        Some(at) => format!("{}{}", &file[..at], &file[at + 1 + hash_length(&file[at + 1..])..]),
+        None => file.to_owned(),
+    }
+}
+
+/// A path without versions, and without the words next to those that say which kind of release it is:
+/// `libx.#.dev.so`, `libx-#rc#.so`.
+fn without_release_words(path: &str) -> String {
+    const WORDS: [&str; 10] =
+        ["alpha", "beta", "dev", "final", "git", "post", "pre", "preview", "rc", "snapshot"];
+    let mut out = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.trim_start_matches(['.', '-', '_', '+']);
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let is_word = WORDS.iter().any(|word| after[..letters].eq_ignore_ascii_case(word));
+        if is_word && out.ends_with('#') {
+            let number = &after[letters..];
+            let number = number.strip_prefix(['.', '-', '_']).unwrap_or(number).strip_prefix('#');
+            rest = number.unwrap_or(&after[letters..]);
+            continue;
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    without_version_at_end(out)
 }
 
 /// A path with every number, and every run of numbers with dots in between, as `#`; so are the hashes that
-/// tools put into names, 8 or 16 hexadecimal digits as in `libgfortran-8f1e9814.so.5`. A version at the end
+/// tools put into names, 8, 16 or more hexadecimal digits as in `libgfortran-8f1e9814.so.5`. A version at the end
 /// of a shared object's name is left out.
 fn without_versions(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
@@ -86,9 +152,14 @@ fn without_versions(path: &str) -> String {
         }
         rest = &rest[length.max(c.len_utf8())..];
     }
-    match out.strip_suffix(".#") {
+    without_version_at_end(out)
+}
+
+/// Without the version at the end of a shared object's name.
+fn without_version_at_end(path: String) -> String {
+    match path.strip_suffix(".#") {
         Some(stem) if stem.ends_with(".so") => stem.to_owned(),
-        _ => out,
+        _ => path,
     }
 }
 
@@ -101,11 +172,13 @@ fn version_length(text: &str) -> usize {
         .count()
 }
 
-/// Bytes of the hashes, with hyphens between them, that a text begins with, up to a dot or the end.
+/// Bytes of the hashes, with hyphens between them, that a text begins with, up to a dot or the end. auditwheel's have 8
+/// digits, Cargo's 16, delvewheel's 32.
 fn hash_length(text: &str) -> usize {
     let hashes = text.find('.').map_or(text, |end| &text[..end]);
-    let is_hash =
-        |part: &str| matches!(part.len(), 8 | 16) && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hash = |part: &str| {
+        matches!(part.len(), 8 | 16 | 32 | 40 | 64) && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
     if hashes.split('-').all(is_hash) { hashes.len() } else { 0 }
 }
 
@@ -150,6 +223,61 @@ mod tests {
         ] {
             assert_eq!(without_versions(path), expected);
         }
+    }
+
+    #[test]
+    fn library_that_a_wheel_carries_is_the_one_that_it_was_before_it_got_a_hash() {
+        for (path, expected) in [
+            ("numpy.libs/libopenblasp-r0-ae94cfde.3.9.dev.so", "numpy.libs/libopenblasp-r#.so"),
+            ("numpy.libs/libopenblasp-r0-09e95953.3.13.so", "numpy.libs/libopenblasp-r#.so"),
+            ("libopenblasp-r0.3.21.so", "libopenblasp-r#.so"),
+            ("libscipy_openblas64_-56d6093b.so", "libscipy_openblas#_.so"),
+            ("msvcp140-263139962577ecda4cd9469ca360a746.dll", "msvcp#.dll"),
+            ("a.libs/libz-263139962577ecda4cd9469ca360a746.so.1.3", "a.libs/libz.so"),
+            ("libgfortran-daac5196-038a5e3c.so.5", "libgfortran.so"),
+            ("libx-1.2rc1.so", "libx-#.so"),
+            ("libx-1.2-beta.3.so", "libx-#.so"),
+            ("libx.so.1.2.dev", "libx.so"),
+            ("x_1.0.dev3/bin/x", "x_#/bin/x"),
+            // Neither a hash nor a word next to a version.
+            ("lib-deadbeef/libx.so", "lib-deadbeef/libx.so"),
+            ("libx-deadbee.so", "libx-deadbee.so"),
+            ("libdev.so", "libdev.so"),
+            ("lib1.device.so", "lib#.device.so"),
+            ("libx-deadbeef.a(y-deadbeef.o)", "libx.a(y-#.o)"),
+        ] {
+            assert_eq!(without_marks(path), expected, "{path}");
+        }
+        for (path, expected) in [
+            ("numpy/.libs/libz-dd453c56.so.1", ".libs/libz.so"),
+            ("a-1.whl!opencv_python.libs/libz-dd453c56.so.1", "a.whl!.libs/libz.so"),
+            ("opencv/libs/libz.so.1", "opencv/libs/libz.so"),
+        ] {
+            assert_eq!(without_folder_of_libraries(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn libraries_of_a_wheel_pair_whatever_their_hashes_and_their_folder() {
+        let old = names(&[
+            "numpy/.libs/libgfortran-91cc3cb1.so.3.0.0",
+            "numpy/.libs/libopenblasp-r0-ae94cfde.3.9.dev.so",
+            "scipy.libs/libopenblasp-r0-5bebc122.3.13.dev.so",
+            "scipy.libs/libquadmath-2d0c479f.so.0.0.0",
+        ]);
+        let new = names(&[
+            "numpy.libs/libopenblasp-r0-09e95953.3.13.so",
+            "numpy.libs/libgfortran-2e0d59d6.so.5.0.0",
+            "scipy.libs/libopenblasp-r0-085ca80a.3.9.so",
+            "scipy.libs/libquadmath-96973f99.so.0.0.0",
+            "scipy.libs/libgfortran.so",
+        ]);
+        let expected =
+            [(Some(1), Some(0)), (Some(0), Some(1)), (Some(2), Some(2)), (Some(3), Some(3)), (None, Some(4))];
+        assert_eq!(pair(&old, &new), expected);
+        // Two libraries whose names only begin alike stay two.
+        let (old, new) = (names(&["a.libs/libxy-deadbeef.so.1"]), names(&["a.libs/libxz-0badcafe.so.1"]));
+        assert_eq!(pair(&old, &new), [(None, Some(0)), (Some(0), None)]);
     }
 
     #[test]
