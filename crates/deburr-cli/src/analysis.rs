@@ -121,8 +121,12 @@ impl Analysis {
             .and_then(|(dirs, file)| debug_file::find(&wanted_debug_file(bytes)?, file, dirs));
         let guards = self.config.guards_for(provenance.path, arch);
         let held = provenance.held.filter(|held| self.claims && Some(held.level.arch) == arch);
-        let claim =
-            held.map(|held| StatedClaim { part: &held.part, text: &held.text, level: &held.level.name });
+        let claim = held.map(|held| StatedClaim {
+            part: &held.part,
+            text: &held.text,
+            level: &held.level.name,
+            raised: held.raised_from.as_ref().map(|general| (general.name.as_str(), general.features)),
+        });
         let refused = |reason: String| Refusal { reason, fault: true };
         let seen = |profiles: &Profiles| match provenance.jit {
             Some(JitPart { dump, image }) => Ok(profiles.samples_of_jit(dump, &image.extent)),

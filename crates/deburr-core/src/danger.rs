@@ -20,6 +20,8 @@ pub struct StatedClaim<'a> {
     pub text: &'a str,
     /// The level that it names, in the spelling of `deburr_cpu::Target`.
     pub level: &'a str,
+    /// What the package claims, where the file is a variant and says in its name that it is for more: the level, and its features.
+    pub raised: Option<(&'a str, FeatureSet)>,
 }
 
 /// Steps of a path that a message shows; the evidence has all.

@@ -80,7 +80,7 @@ pub use check::{across, check, learn};
 pub use danger::StatedClaim;
 pub use diff::{compare, inspect, inspect_with_code};
 pub use entered::{RunFacts, entered};
-pub use function::reach::Knowledge;
+pub use function::reach::{Knowledge, NameParts};
 pub use image::{Error, wanted_debug_file};
 pub use listing::{ListingPlace, Shown, View, annotate, listing};
 pub use profile::Samples;

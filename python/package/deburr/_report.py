@@ -330,6 +330,9 @@ class FileClaim:
     """What says so, and where."""
     part: str
     """The package, the part of one, or the file, that says so."""
+    raised_from: str | None = None
+    """The level that the package claims, where the file is one of several variants and its name says that it
+    is for more."""
 
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> FileClaim:
@@ -337,6 +340,7 @@ class FileClaim:
             level=it['level'],
             text=it['text'],
             part=it['part'],
+            raised_from=it.get('raised_from'),
         )
 
 

@@ -1,5 +1,6 @@
 //! What the files of a batch are held to by `--baseline claim`: the claim of the package that they are in, of a folder of
-//! glibc-hwcaps, or their own.
+//! glibc-hwcaps, of another folder or name where the package has none, or their own. A variant ([`super::variants`]) is held to what
+//! its name says.
 //!
 //! In: a package, or a file. Out: [`Held`] for each of its files, and what is to be said of a package without a
 //! claim that is understood. Nothing is taken for the first level where nothing says so.
@@ -18,6 +19,8 @@ pub(crate) struct Held {
     /// What it says, with its place.
     pub(crate) text: String,
     pub(crate) level: Target,
+    /// What its package claims, of a variant whose name says more.
+    pub(crate) raised_from: Option<Target>,
 }
 
 /// The claims of one package.
@@ -25,16 +28,14 @@ pub(crate) struct Held {
 pub(super) struct Book {
     /// By the beginning of paths.
     held: Vec<Arc<Held>>,
+    /// Whether the package claims nothing at all.
+    is_silent: bool,
 }
 
 impl Book {
-    /// Of the claims of a package at a path; with what is to be said of those that hold nothing.
-    pub(super) fn of(path: &str, claims: &[Claim]) -> (Book, Vec<(String, String)>) {
-        let (mut book, mut said) = (Book::default(), Vec::new());
-        if claims.is_empty() {
-            let why = "no claim: it does not say which machines it is for, and was held to nothing";
-            said.push((path.to_owned(), why.to_owned()));
-        }
+    /// Of the claims of a package; with what is to be said of those that hold nothing.
+    pub(super) fn of(claims: &[Claim]) -> (Book, Vec<(String, String)>) {
+        let (mut book, mut said) = (Book { is_silent: claims.is_empty(), ..Book::default() }, Vec::new());
         for claim in claims {
             if let Err(why) = book.add(claim) {
                 said.push((claim.part.clone(), why));
@@ -53,13 +54,29 @@ impl Book {
             let Some(name) = machines.level_for(family(arch)) else { continue };
             let level = Target::parse(name)
                 .map_err(|error| format!("a claim that is not known here: {text}: {error}"))?;
-            self.held.push(Arc::new(Held { part: claim.part.clone(), text: text.clone(), level }));
+            let (part, text) = (claim.part.clone(), text.clone());
+            self.held.push(Arc::new(Held { part, text, level, raised_from: None }));
         }
         Ok(())
     }
 
-    /// What a member of the package is held to: the folder that it is in goes before its package. An archive has no
-    /// architecture of its own: it is held to what there is, as far as its members are of that one.
+    /// What is to be said of a package, once its members are known: of how many binaries, and how many of them held to nothing.
+    pub(super) fn silence(&self, binaries: u64, held_to_nothing: u64) -> Option<String> {
+        match (binaries - held_to_nothing, held_to_nothing) {
+            _ if !self.is_silent => None,
+            (1.., 0) => None,
+            (0, _) => {
+                Some("no claim: it does not say which machines it is for, and was held to nothing".to_owned())
+            }
+            _ => Some(format!(
+                "no claim for {held_to_nothing} of its {binaries} binaries: neither it nor their paths say which machines they are \
+                 for, and they were held to nothing"
+            )),
+        }
+    }
+
+    /// What a member of the package is held to: a folder of glibc-hwcaps goes before its package, and that before other paths. An
+    /// archive has no architecture of its own: it is held to what there is, as far as its members are of that one.
     pub(super) fn of_member(&self, path: &str, arch: Option<Arch>) -> Option<Arc<Held>> {
         let of_folder = of_folder(path).map(Arc::new);
         let is_within = |held: &&Arc<Held>| {
@@ -71,7 +88,8 @@ impl Book {
         let of_package = of_package
             .map(|longest| longest.part.as_str())
             .and_then(|part| self.held.iter().find(|held| held.part == part && is_of_arch(held)).cloned());
-        of_folder.filter(|held| is_of_arch(held)).or(of_package)
+        let of_path = || of_path(path, arch).filter(|held| is_of_arch(held)).map(Arc::new);
+        of_folder.filter(|held| is_of_arch(held)).or(of_package).or_else(of_path)
     }
 }
 
@@ -81,7 +99,8 @@ pub(super) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Ar
         let needed = isa_needed_of(bytes)?;
         // The first level has a name of its own there.
         let level = Target::parse(if needed == "x86-64-baseline" { "x86-64" } else { &needed }).ok()?;
-        Some(Held { part: path.to_owned(), text: format!("x86 ISA needed: {needed} (the ELF note)"), level })
+        let text = format!("x86 ISA needed: {needed} (the ELF note)");
+        Some(Held { part: path.to_owned(), text, level, raised_from: None })
     };
     of_folder(path).or_else(of_note).filter(|held| Some(held.level.arch) == arch).map(Arc::new)
 }
@@ -93,7 +112,16 @@ fn of_folder(path: &str) -> Option<Held> {
     let (name, _) = path.get(at..)?.split_once('/')?;
     let level = Target::parse(name).ok()?;
     let part = path.get(..at + name.len())?.to_owned();
-    Some(Held { part, text: format!("{FOLDER}{name} (the folder)"), level })
+    Some(Held { part, text: format!("{FOLDER}{name} (the folder)"), level, raised_from: None })
+}
+
+/// What a path says, of a member of a package that says nothing itself.
+fn of_path(path: &str, arch: Option<Arch>) -> Option<Held> {
+    let (part, statement) = deburr_package::claim::of_path(path)?;
+    let mut arches = ARCHES.into_iter().filter(|known| arch.is_none_or(|arch| arch == *known));
+    let name = arches.find_map(|arch| statement.machines.level_for(family(arch)))?;
+    let level = Target::parse(name).ok()?;
+    Some(Held { part: part.to_owned(), text: statement.shown(), level, raised_from: None })
 }
 
 /// As claims call the levels of an architecture.
@@ -126,7 +154,7 @@ mod tests {
             claim("p!amd64/v3", level("x86-64-v3")),
             claim("p!arm", level("armv8.0-a")),
         ];
-        let (book, said) = Book::of("p", &claims);
+        let (book, said) = Book::of(&claims);
         assert_eq!(said, []);
         let of = |path: &str, arch| book.of_member(path, Some(arch)).map(|held| held.level.name.clone());
         assert_eq!(of("p!amd64!layer 1/1!bin/x", Arch::X86_64).as_deref(), Some("x86-64-v1"));
@@ -140,7 +168,7 @@ mod tests {
 
     #[test]
     fn folder_of_hwcaps_goes_before_its_package() {
-        let (book, _) = Book::of("p", &[claim("p", level("x86-64"))]);
+        let (book, _) = Book::of(&[claim("p", level("x86-64"))]);
         let path = "p!usr/lib/glibc-hwcaps/x86-64-v3/libx.so";
         let held = book.of_member(path, Some(Arch::X86_64)).expect("a claim");
         assert_eq!(
@@ -154,15 +182,39 @@ mod tests {
     #[test]
     fn a_package_without_a_claim_that_is_understood_is_told() {
         for (claims, why) in [
-            (&[][..], "no claim: "),
             (&[claim("p", Machines::Unknown)], "a claim that is not known here: says (here)"),
             (&[claim("p", level("x86-64-v9"))], "a claim that is not known here: says (here): "),
         ] {
-            let (book, said) = Book::of("p", claims);
+            let (book, said) = Book::of(claims);
             assert!(said.len() == 1 && said[0].1.starts_with(why), "{said:?}");
             assert_eq!(book.of_member("p!x", Some(Arch::X86_64)), None);
+            assert_eq!(book.silence(1, 1), None, "said already");
         }
-        let (_, said) = Book::of("p", &[claim("p", Machines::Any), claim("p", Machines::Elsewhere)]);
+        let (_, said) = Book::of(&[claim("p", Machines::Any), claim("p", Machines::Elsewhere)]);
         assert_eq!(said, []);
+    }
+
+    #[test]
+    fn package_that_claims_nothing_is_told_unless_the_paths_of_its_files_do() {
+        let (book, said) = Book::of(&[]);
+        assert_eq!(said, []);
+        let of = |path: &str, arch| book.of_member(path, Some(arch)).map(|held| held.level.name.clone());
+        assert_eq!(of("x.jar!Linux/x86_64/libx.so", Arch::X86_64).as_deref(), Some("x86-64-v1"));
+        assert_eq!(of("x.jar!Linux/x86_64/libx.so", Arch::Aarch64), None);
+        assert_eq!(of("x.jar!libx.so", Arch::X86_64), None);
+        for (binaries, held_to_nothing, expected) in [
+            (2, 0, None),
+            (0, 0, Some("no claim: it does not say")),
+            (2, 2, Some("no claim: it does not say")),
+            (7, 3, Some("no claim for 3 of its 7 binaries: neither it nor their paths say")),
+        ] {
+            let said = book.silence(binaries, held_to_nothing);
+            assert_eq!(said.is_some(), expected.is_some(), "{said:?}");
+            assert!(said.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+        }
+        // What the package says goes before its paths.
+        let (book, _) = Book::of(&[claim("p", level("x86-64-v3"))]);
+        let held = book.of_member("p!linux-x64/x.node", Some(Arch::X86_64)).expect("a claim");
+        assert_eq!(held.level.name, "x86-64-v3");
     }
 }

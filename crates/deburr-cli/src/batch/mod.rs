@@ -15,6 +15,7 @@ pub(crate) mod outcome;
 mod package;
 pub(crate) mod plan;
 pub(crate) mod progress;
+mod variants;
 
 use crate::args::batch::Progress;
 use crate::input::closure::Closures;

@@ -9,6 +9,7 @@ use super::board::{Member, Seat};
 use super::claims::Book;
 use super::crew::{Crew, Origin};
 use super::outcome::{Outcome, Product};
+use super::variants::{Variants, binaries};
 use crate::input::content::arch_of;
 use crate::input::gate::Pass;
 use crate::input::image_layout::ImageLayout;
@@ -27,6 +28,10 @@ struct Taker<'t, 'b, 'a, P> {
     path: String,
     /// The claims of the package.
     book: Book,
+    /// What its variants are held to.
+    variants: Variants<'t>,
+    binaries: u64,
+    held_to_nothing: u64,
     others: u64,
     /// Bytes of the package read so far.
     read: u64,
@@ -49,7 +54,13 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
     }
 
     fn object(&mut self, object: Object, pass: Pass<'a>) -> Result<(), Stopped> {
-        let held = self.book.of_member(&object.path, arch_of(&object.bytes));
+        let arch = arch_of(&object.bytes);
+        let held = self.book.of_member(&object.path, arch);
+        let held = held.map(|held| self.variants.of_member(&object.path, arch, held));
+        // What is of no architecture that is read is held to nothing anyway.
+        let is_read = arch.is_some() || object.kind == Kind::Archive;
+        self.binaries += u64::from(is_read);
+        self.held_to_nothing += u64::from(is_read && held.is_none());
         self.seat.check(Member { object, held, pass });
         Ok(())
     }
@@ -93,7 +104,7 @@ impl<'a> Crew<'a> {
         let mut book = Book::default();
         if self.plan.analysis.claims {
             let found = catch_unwind(AssertUnwindSafe(claims)).unwrap_or_default();
-            let (known, said) = Book::of(&path, &found);
+            let (known, said) = Book::of(&found);
             book = known;
             outcomes.extend(
                 said.into_iter()
@@ -107,19 +118,43 @@ impl<'a> Crew<'a> {
             };
             seat.push(vec![Outcome::Described(Box::new(artefact))]);
         }
-        let mut taker = Taker { crew: self, seat, file, path: path.clone(), book, others: 0, read: 0 };
+        let list = || match bytes {
+            Some(bytes) => binaries(|names| read(&path, bytes, limits, names)),
+            None => binaries(|names| read_layout(&path, &ImageLayout::new(&file.place), limits, names)),
+        };
+        let mut taker = Taker {
+            crew: self,
+            seat,
+            file,
+            path: path.clone(),
+            book,
+            variants: Variants::new(&list),
+            binaries: 0,
+            held_to_nothing: 0,
+            others: 0,
+            read: 0,
+        };
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
             None => read_layout(&path, &ImageLayout::new(&file.place), limits, &mut taker),
         }));
         outcomes.push(Outcome::PassedOver(taker.others));
+        let said = self
+            .plan
+            .analysis
+            .claims
+            .then(|| taker.book.silence(taker.binaries, taker.held_to_nothing))
+            .flatten();
         let rest = file.size.saturating_sub(taker.read);
         seat.count(rest);
         let mut skipped = |reason: &str| {
             let (path, reason) = (path.clone(), reason.to_owned());
             outcomes.push(Outcome::Incomplete(Skipped { path, reason, named, fault: true }));
         };
+        if let Some(silence) = said {
+            skipped(&silence);
+        }
         if result.is_err() {
             skipped("deburr itself failed on this package; please report it");
         }

@@ -141,3 +141,99 @@ fn the_configuration_may_hold_files_to_their_claims() {
     let (document, _) = json(&[&package, "--config", &config, "--baseline", "x86-64-v2"]);
     assert!(rules(&document).iter().any(|(rule, _)| rule == "above-baseline"));
 }
+
+/// A compressed archive, as npm downloads it and as others publish programs.
+fn archive(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let members: Vec<(String, Vec<u8>)> =
+        members.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.clone())).collect();
+    gzip(&tar(&members))
+}
+
+#[test]
+fn a_package_that_says_nothing_is_held_to_the_paths_of_its_files() {
+    let scratch = Scratch::new("claim-paths");
+    let folders = archive(&[
+        ("x/Linux/x86_64/x.o", object(WIDE)),
+        ("x/prebuilds/linux-x64/y.o", object(NARROW)),
+        ("x/linux_amd64_v3/z.o", object(WIDE)),
+    ]);
+    let package = scratch.file("x.tar.gz", &folders);
+    let (document, output) = json(&[&package, "--baseline", "claim"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let found = rules(&document);
+    let says = "claimed is x86-64-v1, Linux/x86_64 (the path): ";
+    assert!(!found.is_empty() && found.iter().all(|(_, message)| message.starts_with(says)), "{found:?}");
+    assert!(!stderr(&output).contains("no claim"), "{}", stderr(&output));
+    // What no path speaks of is held to nothing, and that is said.
+    let package =
+        scratch.file("y.tar.gz", &archive(&[("x/linux-x64/y.o", object(NARROW)), ("x/y.o", object(WIDE))]));
+    let (document, output) = json(&[&package, "--baseline", "claim"]);
+    assert_eq!((rules(&document), output.status.code()), (Vec::new(), Some(2)));
+    assert!(stderr(&output).contains("y.tar.gz: no claim for 1 of its 2 binaries: "), "{}", stderr(&output));
+}
+
+#[test]
+fn the_manifest_of_npm_counts_in_whatever_folder_the_archive_has() {
+    let scratch = Scratch::new("claim-npm");
+    let manifest =
+        |os: &str| format!("{{\"name\": \"x\", \"os\": [\"{os}\"], \"cpu\": [\"x64\"]}}").into_bytes();
+    for folder in ["package", "x-linux-x64"] {
+        let member = format!("{folder}/x.o");
+        let document = format!("{folder}/package.json");
+        let package =
+            |os: &str| archive(&[(member.as_str(), object(WIDE)), (document.as_str(), manifest(os))]);
+        let path = scratch.file("x.tgz", &package("linux"));
+        let (found, output) = json(&[&path, "--baseline", "claim"]);
+        assert_eq!(output.status.code(), Some(1), "{folder}: {}", stderr(&output));
+        assert!(rules(&found)[0].1.starts_with("claimed is x86-64-v1, cpu x64 (package.json): "), "{folder}");
+        let path = scratch.file("y.tgz", &package("win32"));
+        assert_eq!(rules(&json(&[&path, "--baseline", "claim"]).0), [], "{folder}");
+    }
+}
+
+#[test]
+fn what_debian_installs_only_on_cpus_with_an_extension_may_use_it() {
+    let scratch = Scratch::new("claim-isa-support");
+    let amd64 = "Package: x\nArchitecture: amd64\n";
+    for (depends, code) in [
+        ("Depends: libc6, sse4.2-support\n", 0),
+        ("Depends: libc6, sse3-support\n", 1),
+        ("Depends: libc6, sse4.2-support | x-generic\n", 1),
+    ] {
+        let package =
+            deb(&format!("{amd64}{depends}"), &[("usr/lib/x.o", object("above_baseline/hit-popcnt.o"))]);
+        let package = scratch.file("x.deb", &package);
+        let output = deburr(&["check", &package, "--baseline", "claim", "--select", "claim-exceeded"]);
+        assert_eq!(output.status.code(), Some(code), "{depends}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn one_of_several_variants_is_held_to_what_its_name_says() {
+    let scratch = Scratch::new("claim-variants");
+    let amd64 = "Package: x\nArchitecture: amd64\n";
+    let of = |names: [&str; 2]| {
+        let members = [(names[0], object(WIDE)), (names[1], object(NARROW))];
+        let package = scratch.file("x.deb", &deb(amd64, &members));
+        let (document, output) = json(&[&package, "--baseline", "claim"]);
+        (document, output.status.code())
+    };
+    let (document, code) = of(["usr/lib/x_bmi2_haswell.o", "usr/lib/x.o"]);
+    let found = rules(&document);
+    assert_eq!((found.len(), code), (1, Some(0)), "{found:?}");
+    assert!(
+        found[0].1.starts_with("a variant for x86-64-v1+") && found[0].1.ends_with("claims x86-64-v1"),
+        "{found:?}"
+    );
+    assert_eq!(document["files"][0]["claim"]["raised_from"], "x86-64-v1");
+    // A name alone, or one that says something else, breaks the promise as before.
+    for names in [["usr/lib/x_haswell.o", "usr/lib/y.o"], ["usr/lib/x_sse42.o", "usr/lib/x.o"]] {
+        let (document, code) = of(names);
+        assert_eq!(code, Some(1), "{names:?}");
+        assert!(
+            rules(&document)[0].1.starts_with("claimed is x86-64-v1"),
+            "{names:?}: {:?}",
+            rules(&document)
+        );
+    }
+}

@@ -401,12 +401,16 @@ pub struct Claim {
     pub text: String,
     /// The package that says so, or the part of one, or the file itself.
     pub part: String,
+    /// The level that the package claims, where the file is one of several variants and its name says that it is for more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised_from: Option<String>,
 }
 
 impl From<StatedClaim<'_>> for Claim {
     fn from(claim: StatedClaim<'_>) -> Claim {
-        let StatedClaim { part, text, level } = claim;
-        Claim { level: level.to_owned(), text: text.to_owned(), part: part.to_owned() }
+        let StatedClaim { part, text, level, raised } = claim;
+        let raised_from = raised.map(|(level, _)| level.to_owned());
+        Claim { level: level.to_owned(), text: text.to_owned(), part: part.to_owned(), raised_from }
     }
 }
 

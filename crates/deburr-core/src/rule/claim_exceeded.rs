@@ -2,15 +2,16 @@
 //! the program reaches without a check that proves it.
 
 use super::{Context, Rule};
-use crate::danger;
-use crate::finding::{Finding, Severity, Value};
+use crate::danger::{self, StatedClaim};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::reach::Need;
 use crate::insn::{ClassSet, sweep::Wants};
 
 /// The rule. It is silent where nothing is claimed, or nobody wants files held to it.
 pub(super) const RULE: Rule = Rule {
     id: "claim-exceeded",
     summary: "instruction that machines need not have for which the package says that it is",
-    severity: "error; with --strict also a warning where the path is not followed",
+    severity: "error; note on a variant whose name says that it needs more; with --strict also a warning where the path is not followed",
     page: include_str!("../../pages/claim-exceeded.md"),
     preview: false,
     remedies: &[],
@@ -34,5 +35,35 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .with([("claim", Value::Text(claim.text.into())), ("claimed", Value::Text(claim.level.into()))]),
         ..finding
     });
-    held.collect()
+    held.chain(of_variant(context, claim)).collect()
+}
+
+/// What is said of a variant that needs more than its package claims, and no more than its own name says.
+fn of_variant(context: &Context<'_>, claim: StatedClaim<'_>) -> Option<Finding> {
+    let (general, features) = claim.raised?;
+    let code = (context.image, context.program);
+    let need = Need::of(context.image.arch, context.verdicts);
+    let verdict = need.most_needing(context.verdicts.iter()).filter(|_| !need.runs_on(features))?;
+    let at = context.image.svma(verdict.at);
+    let needs = danger::names(need.features.minus(features));
+    let function = danger::named(code, context.image.svma(verdict.start));
+    Some(Finding {
+        rule: RULE.id,
+        at,
+        extent: danger::insn_at(context.image, at),
+        severity: Severity::Note,
+        message: format!(
+            "a variant for {}, {}: {} without a check in {function}; its package claims {general}",
+            claim.level,
+            claim.text,
+            needs.join(", ")
+        )
+        .into(),
+        evidence: Evidence::from([
+            ("features", Value::List(needs)),
+            ("claim", Value::Text(claim.text.into())),
+            ("claimed", Value::Text(claim.level.into())),
+            ("raised_from", Value::Text(general.into())),
+        ]),
+    })
 }

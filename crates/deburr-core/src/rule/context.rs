@@ -138,7 +138,8 @@ impl<'a> Context<'a> {
             part: claim.part.into(),
             text: claim.text.into(),
             level: claim.level.into(),
-            is_above_first: !self.baseline.unwrap_or_default().is_subset(first),
+            // What a variant is for says nothing of its package.
+            is_above_first: claim.raised.is_none() && !self.baseline.unwrap_or_default().is_subset(first),
             is_used: self.verdicts.iter().any(|verdict| is_beyond_checks(&verdict)),
         }
     }

@@ -8,11 +8,12 @@
 //! | package | statements |
 //! |---|---|
 //! | wheel | platform tags of the file name and of `WHEEL`; properties of `variant.json` (PEP 825) |
-//! | `.deb` | `Architecture`, `Architecture-Variant` |
+//! | `.deb` | `Architecture`, `Architecture-Variant`, and a dependency on `sse4.2-support` or its like |
 //! | `.rpm` | the header's ARCH, `x86_64_v3` too |
 //! | container image | `architecture` and `variant` of each manifest or configuration |
 //! | conda | `subdir`, and a dependency on `_x86_64-microarch-level` |
-//! | npm | `cpu` of `package.json` |
+//! | npm | `cpu` and `os` of `package.json`, in the folder that all of the archive is in |
+//! | any | a member's path: `Linux/x86_64/`, `jni/arm64-v8a/` ([`of_path`]) |
 
 mod conda;
 mod deb;
@@ -20,6 +21,7 @@ mod identity;
 mod image;
 mod members;
 mod npm;
+mod path;
 mod pkginfo;
 mod rpm;
 mod statement;
@@ -31,6 +33,7 @@ use crate::limits::Limits;
 use crate::name::shown;
 use crate::sniff::{Format, Found, sniff};
 pub use identity::Identity;
+pub use path::of_path;
 pub use statement::{Artefact, Claim, Contradiction, Machines, Statement};
 
 /// The claims of a package: none where it makes none, or is no package that makes any. `path` is what people call

@@ -6,6 +6,7 @@ use super::statement::{Machines, Statement};
 use crate::codec::meter::Meter;
 use crate::sniff::Codec;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// The statements of a package, in the compressed archive that npm downloads.
@@ -27,11 +28,21 @@ pub(super) fn identity(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Identit
 
 /// `package.json`.
 fn document(codec: Codec, bytes: &[u8], meter: &Rc<Meter>) -> Option<Value> {
-    // All is in one folder, mostly `package`. What begins otherwise is another archive.
-    let in_package = |name: &str| name.starts_with("package/") || name == "package";
-    let wanted = |name: &str| name == "package/package.json";
-    serde_json::from_slice(&of_tar(unpacked(codec, bytes, meter), wanted, in_package)?).ok()
+    // All is in one folder, which npm leaves out: `package` where npm packed it, anything where others did. What has two is another
+    // archive.
+    let top = OnceCell::new();
+    let within = |name: &str| -> Option<bool> {
+        let (folder, rest) = name.split_once('/').unwrap_or((name, ""));
+        let top: &String = top.get_or_init(|| folder.to_owned());
+        (top == folder).then_some(rest == "package.json")
+    };
+    let wanted = |name: &str| within(name) == Some(true);
+    serde_json::from_slice(&of_tar(unpacked(codec, bytes, meter), wanted, |name| within(name).is_some())?)
+        .ok()
 }
+
+/// Systems whose programs are ELF files, by Node's names.
+const SYSTEMS: [&str; 7] = ["linux", "android", "freebsd", "openbsd", "netbsd", "sunos", "haiku"];
 
 fn of_document(document: &Value) -> Vec<Statement> {
     let list = |name: &str| -> Vec<&str> {
@@ -42,8 +53,10 @@ fn of_document(document: &Value) -> Vec<Statement> {
         }
     };
     let (cpu, os) = (list("cpu"), list("os"));
-    let is_elsewhere =
-        !os.is_empty() && !os.contains(&"linux") && !os.iter().any(|name| name.starts_with('!'));
+    let (barred, named): (Vec<&str>, Vec<&str>) = os.iter().partition(|name| name.starts_with('!'));
+    let is_named = |system: &&str| named.is_empty() || named.contains(system);
+    let is_barred = |system: &str| barred.iter().any(|name| name.strip_prefix('!') == Some(system));
+    let is_elsewhere = !SYSTEMS.iter().any(|system| is_named(system) && !is_barred(system));
     let machines = match cpu.as_slice() {
         [] | ["any"] => return Vec::new(),
         _ if is_elsewhere => Machines::Elsewhere,
@@ -90,6 +103,15 @@ mod tests {
                 Machines::Several(vec!["x86-64".to_owned(), "armv8.0-a".to_owned()])
             ))
         );
+        let of_system = |os: Value| of(json!({"cpu": ["x64"], "os": os})).map(|(_, machines)| machines);
+        for os in
+            [json!(["darwin", "linux"]), json!("linux"), json!(["!win32"]), json!(["freebsd"]), json!([])]
+        {
+            assert_eq!(of_system(os.clone()), Some(level("x86-64")), "{os}");
+        }
+        for os in [json!(["darwin", "win32"]), json!("aix")] {
+            assert_eq!(of_system(os.clone()), Some(Machines::Elsewhere), "{os}");
+        }
         assert_eq!(of(json!({"cpu": ["!ia32"]})), Some(("cpu !ia32".to_owned(), Machines::Unknown)));
         assert_eq!((of(json!({})), of(json!({"cpu": ["any"]})), of(json!([]))), (None, None, None));
     }

@@ -29,5 +29,6 @@ pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};
 pub use verdict::needed::{Need, endangered, endangered_by};
 pub use verdict::node::Stated;
+pub use verdict::presumed::named::NameParts;
 pub use verdict::unknown::cause::{Because, Cause};
 pub use verdict::unknown::group::{UnknownGroup, group_of, unknown_groups};

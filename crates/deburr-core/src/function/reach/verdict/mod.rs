@@ -14,7 +14,7 @@ pub(crate) mod kind;
 pub(crate) mod needed;
 mod net;
 pub(crate) mod node;
-mod presumed;
+pub(crate) mod presumed;
 mod settled;
 mod slice;
 mod unconditional;

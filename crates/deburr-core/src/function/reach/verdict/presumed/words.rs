@@ -126,9 +126,9 @@ const CORES: &[&str] = &[
 
 /// Parts of all of these words but `rtm`, which means something only beside others, and of few other names.
 const BEGINNINGS: &[&str] = &[
-    "mmx", "sse", "avx", "fma", "xop", "f16c", "bmi", "adx", "popcnt", "lzcnt", "pclmul", "aesni", "vaes",
-    "gfni", "shani", "vnni", "evex", "skx", "skylake", "mkl_", "neon", "asimd", "dotprod", "i8mm", "lse",
-    "pmull", "sve",
+    "x86_64_v", "x86-64-v", "mmx", "sse", "avx", "fma", "xop", "f16c", "bmi", "adx", "popcnt", "lzcnt",
+    "pclmul", "aesni", "vaes", "gfni", "shani", "vnni", "evex", "skx", "skylake", "mkl_", "neon", "asimd",
+    "dotprod", "i8mm", "lse", "pmull", "sve",
 ];
 
 /// What the words mean on one architecture.
@@ -154,7 +154,14 @@ impl Words {
             Arch::Aarch64 => &[],
         };
         let mkl = mkl.iter().map(|(word, features)| (*word, FeatureSet::of(features).with_implied()));
-        Words { meanings: cores.chain(extensions).collect(), mkl: mkl.collect() }
+        // `x86_64_v3`: the first level needs nothing.
+        let levels = deburr_cpu::levels(arch).iter().filter(|level| level.name.starts_with("x86-64-"));
+        let first = deburr_cpu::first_level(arch);
+        let levels = levels.map(|level| {
+            let features = if level.features.is_subset(first) { FeatureSet::EMPTY } else { level.features };
+            (level.name.replace('-', ""), features)
+        });
+        Words { meanings: cores.chain(levels).chain(extensions).collect(), mkl: mkl.collect() }
     }
 
     /// Whether any may be in a name, mangled or not. Most names have none, and are not worth demangling.
@@ -165,22 +172,36 @@ impl Words {
 
     /// All that a name says, going by its words in lower case; `None` if it says nothing.
     pub(crate) fn features(&self, name: &[String]) -> Option<FeatureSet> {
+        self.parted(name).0
+    }
+
+    /// All that a name says, going by its words in lower case, `None` if it says nothing; and the words that say nothing.
+    pub(crate) fn parted<'n>(&self, name: &'n [String]) -> (Option<FeatureSet>, Vec<&'n str>) {
         let is_mkl = name.first().is_some_and(|word| word == "mkl");
         let meaning = |word: &str| {
             let of_mkl = self.mkl.get(word).filter(|_| is_mkl);
             self.meanings.get(word).or(of_mkl).copied()
         };
-        let mut found = None;
+        let mut found: Option<FeatureSet> = None;
+        let mut others = Vec::new();
         let mut rest = name;
         while let [first, after @ ..] = rest {
-            // `SSE4_1`, `avx512_vnni` and `neoverse_n1` are one.
-            let both = after.first().and_then(|second| meaning(&format!("{first}{second}")));
-            rest = if both.is_some() { after.get(1..).unwrap_or_default() } else { after };
-            if let Some(features) = both.or_else(|| meaning(first)) {
-                found = Some(found.unwrap_or(FeatureSet::EMPTY).union(features));
+            // `x86_64_v3`, `SSE4_1`, `avx512_vnni` and `neoverse_n1` are one.
+            let joined = |count: usize| -> Option<(usize, FeatureSet)> {
+                Some((count, meaning(&rest.get(..count)?.concat())?))
+            };
+            match joined(3).or_else(|| joined(2)).or_else(|| joined(1)) {
+                Some((count, features)) => {
+                    found = Some(found.unwrap_or(FeatureSet::EMPTY).union(features));
+                    rest = rest.get(count..).unwrap_or_default();
+                }
+                None => {
+                    others.push(first.as_str());
+                    rest = after;
+                }
             }
         }
-        found
+        (found, others)
     }
 }
 
@@ -208,6 +229,9 @@ mod tests {
             ("mkl_blas_mc3_xddot", &[SSE4_1, SSE4_2, POPCNT]),
             ("sum_avx2_fma3", &[AVX2, FMA]),
         ];
+        let level = |name: &str| deburr_cpu::level_named(name).map(|level| level.features);
+        assert_eq!(features(Arch::X86_64, "libx-x86_64-v3.so"), level("x86-64-v3"));
+        assert_eq!(features(Arch::X86_64, "libx.x86-64-v1.so"), Some(FeatureSet::EMPTY));
         for (name, said) in x86_64 {
             assert_eq!(features(Arch::X86_64, name), Some(FeatureSet::of(said).with_implied()), "{name}");
         }
