@@ -4,12 +4,15 @@
 //! follows from the level that it needs, by the CPUs that `deburr-cpu` knows.
 
 use crate::finding::Value;
-use crate::remedy::{Compiler, Maker, Remedy, version};
+use crate::remedy::{BUILD_FOR, Compiler, Maker, Remedy, version};
 use crate::report::{Advice, Build, PlacedFinding, Report};
 use crate::rule;
 use deburr_cpu::{FeatureSet, Level, cpus_having, cpus_lacking, level_named};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// The rule that a file needs more than its note says.
+const NOTE_MISSING: &str = "isa-note-missing";
 
 /// Chooses flags for the findings that a report has now. `target` is what every machine has that the file will run on:
 /// flags that would break it are left out. Code made at run time has none: its compiler is the program that made it.
@@ -35,6 +38,11 @@ fn advise_on(
     // Where Go's own functions say so, the others are not Go's.
     if findings.iter().filter_map(|finding| finding.compiler.as_ref()).any(is_go) {
         made.retain(|maker| !is_go(maker));
+    }
+    // A note would only say that the file was built for the wrong machines.
+    let is_leaked = |finding: &PlacedFinding| finding.evidence.get(BUILD_FOR).is_some();
+    if findings.iter().any(|finding| finding.rule != NOTE_MISSING && is_leaked(finding)) {
+        by_rule.remove(NOTE_MISSING);
     }
     let mut all: Vec<Advice> = Vec::new();
     for (id, findings) in by_rule {
@@ -100,6 +108,7 @@ fn add(
     all.push(Advice {
         compiler,
         flags: remedy.flags.into(),
+        without: remedy.without.map(Cow::Borrowed),
         rules: vec![id.to_owned().into()],
         findings: removed,
         removes: BTreeMap::from([(id.to_owned().into(), removed)]),
@@ -186,6 +195,10 @@ mod tests {
             let expected = expected.map(|(compiler, version)| Maker { compiler, version: Some(version) });
             assert_eq!(Maker::parse(text), expected, "{text}");
         }
+        let zig = |version| Some(Maker { compiler: Compiler::Zig, version });
+        assert_eq!(Maker::parse("zig 0.13.0"), zig(Some((0, 13))));
+        let clang = "clang version 18.1.6 (https://github.com/ziglang/zig-bootstrap 98bc6bf4)";
+        assert_eq!(["zig (version unknown)", clang].map(Maker::parse), [zig(None); 2]);
         let assembler = Some(Maker { compiler: Compiler::Assembler, version: None });
         assert_eq!(["GNU AS 2.40", "NASM 2.16.01", "yasm 1.3.0"].map(Maker::parse), [assembler; 3]);
     }
@@ -316,6 +329,47 @@ mod tests {
         assert_eq!(advised(None), [one(Some("thunderx2".to_owned())), outline.clone(), by_hand.clone()]);
         assert_eq!(advised(level("armv8.2-a")), [one(None), outline.clone(), by_hand.clone()]);
         assert_eq!(advised(level("armv8.0-a")), [outline, by_hand], "a target is not to be broken");
+    }
+
+    #[test]
+    fn what_was_built_for_a_newer_machine_is_to_be_built_without_the_flag() {
+        let leaked = |rule| found(rule, (BUILD_FOR, Value::Text("x86-64-v1".into())));
+        let advised = |producer: &str, findings: &[PlacedFinding]| {
+            let build = build(&["Linker: LLD 18.1.6"], &[producer], None);
+            let shown = |it: Advice| (it.compiler, it.flags.into_owned(), it.without, it.findings);
+            let advice = advise_on("x86_64", &build, findings, None);
+            advice.into_iter().map(shown).collect::<Vec<_>>()
+        };
+        let without = |flags: &'static str| Some(Cow::Borrowed(flags));
+        let both = [leaked("above-baseline"), leaked("above-baseline"), leaked(NOTE_MISSING)];
+        for (producer, compiler, flags, native) in [
+            ("GNU C17 12.2.0 -O2", "gcc 12", "-march=x86-64", "-march=native"),
+            ("clang version 16.0.6", "clang 16", "-march=x86-64", "-march=native"),
+            (
+                "clang LLVM (rustc version 1.75.0)",
+                "rustc 1.75",
+                "-C target-cpu=x86-64",
+                "-C target-cpu=native",
+            ),
+            ("zig 0.13.0", "Zig 0.13", "-Dcpu=baseline", "-Dcpu=native, its default"),
+        ] {
+            let expected = (compiler.to_owned(), flags.to_owned(), without(native), 2);
+            assert_eq!(advised(producer, &both), [expected], "a note helps no machine");
+        }
+        assert_eq!(advised("zig (version unknown)", &both)[0].0, "Zig 0.6 or later");
+        // Held to nothing, the level may be meant.
+        let alone = advised("GNU C17 12.2.0 -O2", &[leaked(NOTE_MISSING)]);
+        let flags: Vec<_> = alone.iter().map(|(_, flags, ..)| flags.as_str()).collect();
+        assert_eq!(flags, ["-march=x86-64", "-mneeded"]);
+        assert!(rule::find(NOTE_MISSING).is_some());
+    }
+
+    #[test]
+    fn levels_to_build_for_are_levels() {
+        for remedy in crate::remedy::LOWER {
+            let level = remedy.only.filter(|(key, _)| *key == BUILD_FOR).map(|(_, level)| level);
+            assert!(level.is_some_and(|level| level_named(level).is_some()), "{}", remedy.flags);
+        }
     }
 
     #[test]

@@ -6,10 +6,12 @@
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
+use crate::function::reach::file::names as of_functions;
 use crate::function::reach::{Guard, GuardKind, Reach, UnknownGroup, Verdict, endangered, unknown_groups};
 use crate::image::{Image, demangle};
 use crate::insn;
-use deburr_cpu::{Arch, Feature, FeatureSet};
+use crate::remedy::{BUILD_FOR, LOWER};
+use deburr_cpu::{Arch, Feature, FeatureSet, Level};
 
 /// What a package, or a file of its own, says of the machines that it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +45,62 @@ pub(crate) fn findings<'v>(
     verdicts: &'v [Verdict],
     baseline: FeatureSet,
 ) -> impl Iterator<Item = Finding> + 'v {
+    let leak = Leak::find(code, verdicts, baseline);
     let without_check = verdicts.iter().filter(|verdict| verdict.reach.is_unsafe());
-    without_check.map(move |verdict| finding(rule, code, verdict, baseline))
+    without_check.map(move |verdict| {
+        let found = finding(rule, code, verdict, baseline);
+        match leak.filter(|_| Leak::has(code, verdict)) {
+            Some(Leak { build_for }) => {
+                let level = Value::Text(build_for.name.into());
+                Finding { evidence: found.evidence.with([(BUILD_FOR, level)]), ..found }
+            }
+            None => found,
+        }
+    })
+}
+
+/// Code that was built for a newer machine than the file is for, by a flag that nobody meant for it (`-march=native`).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leak {
+    /// The level to build for instead.
+    pub build_for: &'static Level,
+}
+
+impl Leak {
+    /// Functions of a file that also chooses at run time: fewer may be variants whose choice was lost.
+    const SEVERAL: usize = 8;
+
+    /// Finds what no flag for some functions explains: functions reached without a check, none of which is named for an
+    /// extension, in a file that chooses nothing at run time. Where it does, there must be several, and more than are
+    /// chosen.
+    pub(crate) fn find(
+        code: (&Image<'_>, &Program),
+        verdicts: &[Verdict],
+        baseline: FeatureSet,
+    ) -> Option<Leak> {
+        let leaked = verdicts.iter().filter(|verdict| Leak::has(code, verdict)).count();
+        let is_chosen = |verdict: &&Verdict| {
+            !matches!(verdict.reach, Reach::Required | Reach::Covered | Reach::Unreached)
+        };
+        let chosen = verdicts.iter().filter(is_chosen).count();
+        let is_leak = if chosen == 0 { leaked > 0 } else { leaked >= Leak::SEVERAL && leaked > chosen };
+        let arch = code.0.arch;
+        let has = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch)).union(baseline);
+        let has_flags =
+            |level: &Level| LOWER.iter().any(|remedy| remedy.only == Some((BUILD_FOR, level.name)));
+        let within = |level: &&Level| level.features.is_subset(has) && has_flags(level);
+        let build_for = deburr_cpu::levels(arch).iter().rev().find(within)?;
+        is_leak.then_some(Leak { build_for })
+    }
+
+    /// Whether a function is reached without a check, and not named for an extension that somebody chose it for.
+    fn has((image, program): (&Image<'_>, &Program), verdict: &Verdict) -> bool {
+        let function = image.code_offset(image.svma(verdict.start)).and_then(|at| program.function_at(at));
+        let name = function.and_then(|function| program.name(function, image)).unwrap_or_default();
+        let is_named =
+            of_functions::words(name).iter().any(|word| of_functions::is_extension(word.as_bytes()));
+        verdict.reach == Reach::Required && !is_named
+    }
 }
 
 /// What a rule says of the functions of which it is not known whether a path without a check reaches them: one note for each
@@ -192,7 +248,7 @@ fn place(code: (&Image<'_>, &Program), guard: Guard) -> String {
 }
 
 /// The first step and the last ones: `→ f` where f is called, `⇒ f` where its address is stored or passed on.
-fn shortened(path: &[(String, bool)]) -> String {
+pub(crate) fn shortened(path: &[(String, bool)]) -> String {
     let Some(((root, _), rest)) = path.split_first() else { return String::new() };
     let left_out = path.len().saturating_sub(STEPS);
     let mut text = root.clone();

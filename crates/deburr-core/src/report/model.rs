@@ -546,6 +546,9 @@ pub struct Advice {
     pub compiler: String,
     /// As they are written on a command line or in the environment; empty where that version alone does it.
     pub flags: Cow<'static, str>,
+    /// The flags to build without, where they take the place of others: `-march=native`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<Cow<'static, str>>,
     /// The rules whose findings they remove.
     pub rules: Vec<Cow<'static, str>>,
     /// How many findings those are.

@@ -6,6 +6,7 @@ use super::{Context, Rule};
 use crate::danger;
 use crate::finding::Finding;
 use crate::insn::{ClassSet, sweep::Wants};
+use crate::remedy::LOWER;
 
 /// The rule. It is silent unless the user states a baseline.
 pub(super) const RULE: Rule = Rule {
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     severity: "error; note where the path is not followed (--strict: warning) or no known CPU is endangered",
     page: include_str!("../../pages/above-baseline.md"),
     preview: false,
-    remedies: &[],
+    remedies: LOWER,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

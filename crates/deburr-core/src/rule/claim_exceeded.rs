@@ -6,6 +6,7 @@ use crate::danger::{self, StatedClaim};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::Need;
 use crate::insn::{ClassSet, sweep::Wants};
+use crate::remedy::LOWER;
 
 /// The rule. It is silent where nothing is claimed, or nobody wants files held to it.
 pub(super) const RULE: Rule = Rule {
@@ -14,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     severity: "error; note on a variant whose name says that it needs more; with --strict also a warning where the path is not followed",
     page: include_str!("../../pages/claim-exceeded.md"),
     preview: false,
-    remedies: &[],
+    remedies: LOWER,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check,

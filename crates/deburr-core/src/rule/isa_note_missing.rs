@@ -2,11 +2,12 @@
 
 use super::{Context, Rule};
 use crate::address::Extent;
+use crate::danger::Leak;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Need, Reach, Verdict};
 use crate::image::{Kind, demangle};
 use crate::insn::{self, Class, ClassSet, sweep::Wants};
-use crate::remedy::{Compiler, Remedy};
+use crate::remedy::{BUILD_FOR, CLANG_LOWEST, Compiler, GCC_LOWEST, RUSTC_LOWEST, Remedy, ZIG_LOWEST};
 use deburr_cpu::{Arch, Feature};
 
 /// The rule.
@@ -16,6 +17,10 @@ pub(super) const RULE: Rule = Rule {
     severity: "warning",
     page: include_str!("../../pages/isa-note-missing.md"),
     remedies: &[
+        GCC_LOWEST,
+        CLANG_LOWEST,
+        RUSTC_LOWEST,
+        ZIG_LOWEST,
         Remedy::new(Compiler::Gcc, (11, 1), "-mneeded"),
         Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,x86-64-v2").only("level", "x86-64-v2"),
         Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,x86-64-v3").only("level", "x86-64-v3"),
@@ -60,17 +65,22 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let symbol = function.and_then(|function| context.program.name(function, image)).map(demangle);
     let name = symbol.map_or_else(|| format!("code at {}", image.shown(at)), |name| name.to_string());
     let message = format!("the file needs {} and {says}: {name} needs {needs} without a check", level.name);
+    let mut evidence = vec![
+        ("level", Value::Text(level.name.into())),
+        ("claimed", Value::Text(claimed.unwrap_or("none").into())),
+        ("functions", Value::Number(required.len() as u64)),
+    ];
+    let first = deburr_cpu::first_level(image.arch);
+    if let Some(leak) = Leak::find((image, context.program), context.verdicts, first) {
+        evidence.push((BUILD_FOR, Value::Text(leak.build_for.name.into())));
+    }
     Some(Finding {
         rule: RULE.id,
         at,
         extent: Extent::sized(at, length.into()),
         severity: Severity::Warning,
         message: message.into(),
-        evidence: Evidence::from([
-            ("level", Value::Text(level.name.into())),
-            ("claimed", Value::Text(claimed.unwrap_or("none").into())),
-            ("functions", Value::Number(required.len() as u64)),
-        ]),
+        evidence: Evidence::from(evidence),
     })
 }
 

@@ -44,11 +44,23 @@ pub(crate) fn facts(elf: &Elf<'_>, debug_file: Option<&[u8]>, faults: &mut Vec<S
     {
         producers(&other, &mut facts, faults);
     }
+    if facts.producers.is_empty() && !facts.is_go && is_zig(elf, &facts.compilers) {
+        facts.producers.push("zig (version unknown)".to_owned());
+    }
     let is_named = facts.producers.iter().any(|producer| producer.starts_with("Go "));
     if facts.is_go && facts.go_version.is_none() && !is_named {
         facts.producers.push("Go (version unknown)".to_owned());
     }
     facts
+}
+
+/// Whether Zig made a file that does not say what did: the text is of its standard library's handler of panics, and no
+/// compiler of another language has left its name (Zig's `lib/std/debug.zig`).
+fn is_zig(elf: &Elf<'_>, compilers: &[String]) -> bool {
+    const PANIC: &[u8] = b"anicked during a panic. ";
+    let has_compiler = compilers.iter().any(|text| !text.starts_with("Linker: "));
+    let constants = elf.section_data(".rodata").unwrap_or(&[]);
+    !has_compiler && memchr::memmem::find(constants, PANIC).is_some()
 }
 
 /// The x86 ISA level that the note of an ELF file claims. Reads headers and the note.

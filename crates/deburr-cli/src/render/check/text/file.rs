@@ -79,7 +79,12 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
         let mut line = match (advice.compiler.as_str(), &*advice.flags) {
             ("assembler", _) => format!("To remove {findings} in assembly: another source"),
             (compiler, "") => format!("To remove {findings} with {compiler}"),
-            (compiler, flags) => format!("To remove {findings} with {compiler}: {flags}"),
+            (compiler, flags) => match &advice.without {
+                Some(without) => {
+                    format!("To remove {findings} with {compiler}: build without {without} ({flags})")
+                }
+                None => format!("To remove {findings} with {compiler}: {flags}"),
+            },
         };
         if let Some(share) = share_removed(report, advice) {
             line = line.replacen(&findings, &format!("{findings}, {share} of the run,"), 1);
@@ -155,9 +160,10 @@ fn removal(report: &Report, rule: &str) -> String {
     let removes = |advice: &&Advice| advice.compiler != "assembler" && advice.removes.contains_key(rule);
     let Some(advice) = report.advice.iter().find(removes) else { return String::new() };
     let count = grouped(advice.removes.get(rule).copied().unwrap_or(0));
-    match &*advice.flags {
-        "" => format!("; {} removes {count}", advice.compiler),
-        flags => format!("; {flags} ({}) removes {count}", advice.compiler),
+    match (&*advice.flags, &advice.without) {
+        ("", _) => format!("; {} removes {count}", advice.compiler),
+        (_, Some(without)) => format!("; {} without {without} removes {count}", advice.compiler),
+        (flags, None) => format!("; {flags} ({}) removes {count}", advice.compiler),
     }
 }
 

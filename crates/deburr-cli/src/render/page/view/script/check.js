@@ -93,7 +93,7 @@ function remedies() {
 
 /// One remedy in words, with what to paste.
 function remedy(advice, removed = advice.findings) {
-  const what = advice.compiler === "assembler" ? "in assembly: another source" : `with ${advice.compiler}${advice.flags ? ": " : ""}`;
+  const what = advice.compiler === "assembler" ? "in assembly: another source" : `with ${advice.compiler}${advice.without ? `, built without ${advice.without}` : ""}${advice.flags ? ": " : ""}`;
   const breaks = advice.breaks || [];
   const cost = advice.oldest ? `Runs from ${advice.oldest} on, no longer on ${listed(breaks, 4)}.` : advice.flags ? "Runs where it ran." : "";
   return element("div", { class: "remedy" }, `Removes ${counted(removed, "finding")} ${what}`,
