@@ -156,6 +156,15 @@ impl Program {
         })
     }
 
+    /// The same, with other instructions in the place of those above the first level.
+    pub(crate) fn with_hits(&self, hit: impl Fn(Mark) -> Option<FeatureHit>) -> Program {
+        let mut program = self.clone();
+        for chunk in &mut program.chunks {
+            chunk.hits = chunk.marks.iter().filter_map(|mark| hit(*mark)).collect();
+        }
+        program
+    }
+
     /// What the sweep found, in pieces in order of address that threads can share.
     pub(super) fn chunks(&self) -> &[Sweep] {
         &self.chunks

@@ -9,6 +9,7 @@ pub mod dispatch;
 pub mod fence;
 pub mod forwarding;
 pub mod popcount;
+pub mod privileged;
 pub mod repeated;
 pub mod shape;
 pub mod small_loop;

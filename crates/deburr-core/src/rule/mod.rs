@@ -23,7 +23,9 @@ mod software_popcount;
 mod spin_on_rmw;
 mod split_frame_reload;
 mod straddling_loop;
+mod unchecked_id_register;
 mod unrelaxed_spin_loop;
+mod wfe_without_event;
 mod yield_in_spin_loop;
 
 pub use context::{Across, Context, FileClaim, FileFacts, Rule, Shared};
@@ -52,7 +54,9 @@ pub const RULES: &[Rule] = &[
     spin_on_rmw::RULE,
     split_frame_reload::RULE,
     straddling_loop::RULE,
+    unchecked_id_register::RULE,
     unrelaxed_spin_loop::RULE,
+    wfe_without_event::RULE,
     yield_in_spin_loop::RULE,
 ];
 

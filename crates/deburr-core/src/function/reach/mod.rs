@@ -18,12 +18,14 @@
 
 mod domain;
 pub(crate) mod file;
+mod id_registers;
 mod learn;
 mod machine;
 mod verdict;
 
 pub use domain::proof::Proof;
 pub use file::knowledge::Knowledge;
+pub use id_registers::{id_register_reads, unchecked_reads};
 pub use verdict::checks::{Checks, Origin, Place, Presumption};
 pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};

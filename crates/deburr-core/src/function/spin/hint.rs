@@ -93,7 +93,10 @@ fn purpose(graph: &Graph, atomics: &Atomics, at: Svma) -> Option<Purpose> {
     Some(purpose_of(&mut around, is_atomic_call))
 }
 
-fn purpose_of(around: &mut dyn Iterator<Item = &Insn>, is_atomic_call: impl Fn(&Insn) -> bool) -> Purpose {
+pub(super) fn purpose_of(
+    around: &mut dyn Iterator<Item = &Insn>,
+    is_atomic_call: impl Fn(&Insn) -> bool,
+) -> Purpose {
     around.fold(Purpose::Delay, |purpose, insn| match insn.class {
         Class::LseAtomic | Class::LoadExclusive => Purpose::Retry,
         _ if is_atomic_call(insn) => Purpose::Retry,

@@ -15,5 +15,6 @@ mod laws;
 pub(crate) mod proof;
 mod sorted;
 pub(crate) mod state;
+pub(crate) mod subject;
 pub(crate) mod trap;
 pub(crate) mod value;

@@ -11,8 +11,9 @@ use super::names;
 use super::references::{DataReference, References, search_once};
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::block::Graph;
+use crate::function::reach::domain::subject::Subject;
 use crate::function::{Function, Program};
-use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin};
+use crate::image::{Image, Linkage, SymbolKind, SymbolOrigin, TransferTarget};
 use crate::insn::sweep::Edge;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -47,6 +48,8 @@ pub(crate) struct View<'w, 'a> {
     pub(crate) image: &'w Image<'a>,
     pub(crate) linkage: &'w Linkage<'a>,
     pub(crate) program: &'w Program,
+    /// What is followed.
+    pub(crate) subject: Subject,
     /// What leads where.
     pub(crate) incoming: Incoming,
     /// What the files that it uses export of the CPU.
@@ -128,6 +131,7 @@ impl<'w, 'a> View<'w, 'a> {
             image,
             linkage,
             program,
+            subject: Subject::default(),
             incoming: Incoming::of(image, linkage, program),
             foreign,
             parts,
@@ -179,6 +183,18 @@ impl<'w, 'a> View<'w, 'a> {
         let at = self.image.code_offset(svma)?;
         let at = self.stubs.get(&at).copied().unwrap_or(at);
         Some(self.program.whole(self.program.function_from(at)?))
+    }
+
+    /// The name of the function of another file that a call of a relocatable object is for, if it says what it returns.
+    pub(crate) fn called_elsewhere(&self, call: Svma) -> Option<&'w str> {
+        let transfers = &self.image.transfers;
+        let at = transfers.binary_search_by_key(&call, |transfer| transfer.from).ok()?;
+        match &transfers.get(at)?.to {
+            TransferTarget::Elsewhere(name) => {
+                Some(*name).filter(|name| names::answers(name) || names::takes_part_in_handling(name))
+            }
+            TransferTarget::Here(_) => None,
+        }
     }
 
     /// The name of the function at an address, as far as names are informative.

@@ -11,7 +11,7 @@ use crate::function::reach::file::knowledge::{self, Knowledge};
 use crate::function::reach::file::view::View;
 use crate::function::reach::learn::{glibc, go, libgcc};
 use crate::function::reach::machine::memory::Memory;
-use crate::function::reach::machine::queries::{cpuid_answer, hwcap, proof};
+use crate::function::reach::machine::queries::{cpuid_answer, proof};
 use deburr_cpu::{Arch, Feature};
 
 /// Bits of `__cpu_model.__cpu_features` and, from 32 on, of `__cpu_features2`.
@@ -190,13 +190,13 @@ pub(crate) fn known(file: &View<'_, '_>) -> Memory {
     }
     if file.image.arch == Arch::Aarch64 {
         let words = go::kernel_words(file).into_iter();
-        memory.words.extend(words.map(|(at, word)| ((at, 8), hwcap(word))));
+        memory.words.extend(words.map(|(at, word)| ((at, 8), file.subject.hwcap(word))));
     }
     if file.image.arch == Arch::Aarch64 && !file.resolvers.is_empty() {
         // `__ifunc_arg_t`: its size, then the kernel's words.
         let argument = foreign(linkage.imports.len());
-        memory.words.insert((argument + 8, 8), hwcap(1));
-        memory.words.insert((argument + 16, 8), hwcap(2));
+        memory.words.insert((argument + 8, 8), file.subject.hwcap(1));
+        memory.words.insert((argument + 16, 8), file.subject.hwcap(2));
     }
     memory
 }

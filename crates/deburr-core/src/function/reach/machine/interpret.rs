@@ -453,7 +453,8 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
-        let name = target.and_then(|target| file.name_of(target));
+        let name =
+            file.called_elsewhere(insn.svma).or_else(|| target.and_then(|target| file.name_of(target)));
         if name.is_some_and(names::does_not_return) {
             return None;
         }

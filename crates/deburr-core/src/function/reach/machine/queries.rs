@@ -8,6 +8,7 @@
 use crate::address::{CodeOffset, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
+use crate::function::reach::domain::subject::Subject;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::foreign::foreign;
@@ -71,14 +72,11 @@ pub(crate) fn cpuid(state: &mut State) {
     }
 }
 
-/// The word that `getauxval` gives, or the kernel to a resolver.
-pub(crate) fn hwcap(word: u8) -> Value {
-    let bits = (0..64u8).filter_map(|bit| Some((bit, proof(query::hwcap_bit(word, u32::from(bit))?))));
-    Value::word(bits, 8)
-}
-
 /// What `mrs` of an ID register gives. A bit of a field proves what all values with that bit set or clear mean.
-pub(crate) fn id_register(insn: &Insn) -> Value {
+pub(crate) fn id_register(subject: Subject, insn: &Insn) -> Value {
+    if subject == Subject::IdRegisters {
+        return Value::Unknown;
+    }
     let number = insn.imm.and_then(|imm| u16::try_from(imm).ok()).unwrap_or(0);
     let mut bits: Vec<(u8, Proof)> = Vec::new();
     for field in query::id_register_bits(number) {
@@ -96,8 +94,8 @@ pub(crate) fn answer(file: &View<'_, '_>, name: &str, state: &State) -> Option<V
     let argument = || state.read(*abi::arguments(file.image.arch).first()?).as_constant();
     match name {
         "getauxval" | "__getauxval" if file.image.arch == Arch::Aarch64 => Some(match argument() {
-            Some(AT_HWCAP) => hwcap(1),
-            Some(AT_HWCAP2) => hwcap(2),
+            Some(AT_HWCAP) => file.subject.hwcap(1),
+            Some(AT_HWCAP2) => file.subject.hwcap(2),
             Some(_) => Value::Unknown,
             None => Value::Tainted,
         }),
@@ -153,7 +151,7 @@ fn text_at<'a>(file: &View<'_, 'a>, at: Svma) -> Option<&'a [u8]> {
 pub(crate) fn entry_state(file: &View<'_, '_>, entry: CodeOffset) -> State {
     let mut state = State::entry(file.image.arch);
     if file.image.arch == Arch::Aarch64 && file.is_resolver(entry) {
-        state.write(Reg::general(0), hwcap(1));
+        state.write(Reg::general(0), file.subject.hwcap(1));
         state.write(Reg::general(1), Value::constant(foreign(file.linkage.imports.len())));
     }
     state

@@ -309,7 +309,10 @@ impl Transfer<'_, '_, '_> {
             Some(reg) if high => state.read(reg).shift(-8).truncate(1),
             Some(reg) => state.read(reg).truncate(width),
         };
-        let first = register(insn.src[0], insn.high_byte);
+        let first = match insn.src[0].filter(|_| !insn.high_byte) {
+            Some(reg) => self.file.subject.read(insn, state.read(reg)).truncate(width),
+            None => register(insn.src[0], insn.high_byte),
+        };
         let immediate = insn
             .imm
             .map(|imm| Value::constant(imm as u64 & crate::function::reach::domain::value::mask_of(width)));
@@ -381,7 +384,7 @@ impl Transfer<'_, '_, '_> {
                 state.write(Reg::general(0), Value::word([], 4));
                 return state.write(Reg::general(2), Value::constant(0));
             }
-            Operation::ReadSystemRegister => queries::id_register(insn),
+            Operation::ReadSystemRegister => queries::id_register(self.file.subject, insn),
             Operation::Push => {
                 let value = insn.src[0].map_or_else(|| right.clone(), |reg| state.read(reg));
                 return self.push(value, state);
@@ -712,7 +715,7 @@ impl Transfer<'_, '_, '_> {
     fn source(&self, insn: &Insn, state: &State) -> Value {
         match insn.src[0] {
             Some(reg) if insn.high_byte => state.read(reg).shift(-8).truncate(1),
-            Some(reg) => state.read(reg),
+            Some(reg) => self.file.subject.read(insn, state.read(reg)),
             None => Value::constant(0),
         }
     }

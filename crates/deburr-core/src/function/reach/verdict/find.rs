@@ -38,17 +38,22 @@ impl Checks {
         foreign: &[&Knowledge],
         (stated, presumes): (&Stated, bool),
     ) -> Checks {
-        let file = View::new(image, linkage, program, foreign);
-        let known = seeds::known(&file);
-        let takers = slice::takers(&file);
-        let mut learnt = learn(&file, known, &takers);
-        let roots = edges::roots(&file);
+        Checks::follow(&View::new(image, linkage, program, foreign), stated, presumes)
+    }
+
+    /// Finds the checks of what a view of the file is to follow.
+    pub(crate) fn follow(file: &View<'_, '_>, stated: &Stated, presumes: bool) -> Checks {
+        let (image, program) = (file.image, file.program);
+        let known = seeds::known(file);
+        let takers = slice::takers(file);
+        let mut learnt = learn(file, known, &takers);
+        let roots = edges::roots(file);
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut analysed = BTreeSet::new();
         let mut closure = Closure::default();
         for pass in 0..=PASSES {
-            closure = Closure::of(&file, &learnt.facts, &roots, stated);
-            checks.edges = edges::incoming(&file, &roots, &closure, &learnt);
+            closure = Closure::of(file, &learnt.facts, &roots, stated);
+            checks.edges = edges::incoming(file, &roots, &closure, &learnt);
             if pass == PASSES || !learnt.any {
                 break;
             }
@@ -57,24 +62,24 @@ impl Checks {
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let new: BTreeSet<CodeOffset> = without.difference(&analysed).copied().collect();
             let known = learnt.flags.len();
-            let flags = flags(&file, &learnt, &new);
+            let flags = flags(file, &learnt, &new);
             learnt.flags.extend(flags);
-            let new = worth_running_again(&file, &learnt, &new);
+            let new = worth_running_again(file, &learnt, &new);
             if new.is_empty() && learnt.flags.len() == known {
                 break;
             }
             analysed.extend(&new);
-            run_again(&file, &mut learnt, &analysed, &new);
+            run_again(file, &mut learnt, &analysed, &new);
         }
         let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
-        let names = (presumes && learnt.any).then(|| Names::of(&file, permitted)).filter(Names::may_agree);
+        let names = (presumes && learnt.any).then(|| Names::of(file, permitted)).filter(Names::may_agree);
         let has_vocabulary = presumes && vocabulary::has_any(&learnt);
         if has_vocabulary || names.is_some() {
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let unknown = judge::unknown(&checks, (image, program), (permitted, stated));
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let search = Search {
-                file: &file,
+                file,
                 roots: &roots,
                 learnt: &learnt,
                 closure: &closure,
@@ -88,8 +93,8 @@ impl Checks {
             checks.by_name = names.map(|names| names.believed(&unknown)).unwrap_or_default();
         }
         checks.facts = learnt.facts;
-        checks.imported = imported(&file, &checks.facts);
-        checks.named = named(&file, &learnt.summaries);
+        checks.imported = imported(file, &checks.facts);
+        checks.named = named(file, &learnt.summaries);
         checks
     }
 

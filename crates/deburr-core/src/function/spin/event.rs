@@ -1,0 +1,238 @@
+//! Loops that pause by `wfe` and that no event ends.
+//!
+//! In: what the sweep marked in A64 code. Out: [`EventWait`]s. `wfe` sleeps until an event comes. A store of another
+//! processor is one if this one had marked the location by a load-exclusive (Arm ARM, D1.6.1 and B2.17), and `sev` is
+//! one. A loop with neither sleeps until the next event of the kernel's timer, an interrupt, or somebody else's event.
+
+use super::hint::{Purpose, purpose_of};
+use crate::address::{Extent, Svma};
+use crate::function::atomics::Atomics;
+use crate::function::block::Graph;
+use crate::function::{Function, Program};
+use crate::image::Image;
+use crate::insn::{Class, Flow, Insn};
+use deburr_cpu::Arch;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// `wfe`.
+const WFE: u32 = 0xd503_205f;
+/// `sev`, to all processors.
+const SEV: u32 = 0xd503_209f;
+/// `sevl`, to this processor.
+const SEVL: u32 = 0xd503_20bf;
+/// Maximum number of instructions of the path from a `wfe` back to it.
+const LONGEST: usize = 64;
+
+/// A `wfe` in a loop that no event ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventWait {
+    /// The `wfe`.
+    pub at: Svma,
+    /// What the shortest such loop around it does.
+    pub purpose: Purpose,
+    /// From that loop's first instruction to the end of its last.
+    pub extent: Extent,
+}
+
+/// Every such `wfe`, by address; none in a file with a `sev`, which somebody may wait for.
+pub fn event_waits(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<EventWait> {
+    if image.arch != Arch::Aarch64 {
+        return Vec::new();
+    }
+    let word = |at: Svma| image.word_at(at);
+    let marks = program.marks().filter(|mark| mark.class == Class::WaitEvent);
+    let marks: Vec<Svma> = marks.map(|mark| image.svma(mark.at)).collect();
+    if marks.iter().any(|&at| word(at) == Some(SEV)) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut built: Option<(Function, Graph)> = None;
+    for at in marks.into_iter().filter(|&at| word(at) == Some(WFE)) {
+        let Some(&function) = image.code_offset(at).and_then(|at| program.function_at(at)) else { continue };
+        let is_built = built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(at).is_some());
+        if !is_built {
+            built = Some((function, Graph::of(image, program, &function, at)));
+        }
+        let Some((_, graph)) = &built else { continue };
+        let is_atomic_call = |insn: &Insn| {
+            let calls = &atomics.calls;
+            calls.binary_search_by_key(&insn.svma, |call| call.from).is_ok()
+        };
+        found.extend(event_wait(graph, at, &word, &is_atomic_call));
+    }
+    found
+}
+
+/// What a loop around a `wfe` does in which it may be reached with no location marked; `None` if there is none.
+fn event_wait(
+    graph: &Graph,
+    at: Svma,
+    word: &dyn Fn(Svma) -> Option<u32>,
+    is_atomic_call: &dyn Fn(&Insn) -> bool,
+) -> Option<EventWait> {
+    let (home, index) = graph.find(at)?;
+    // What comes before the loop makes sure that it is entered at once, and so knows the protocol.
+    let mut all = graph.blocks.iter().flat_map(|block| &block.insns);
+    if all.any(|insn| insn.class == Class::WaitEvent && word(insn.svma) == Some(SEVL)) {
+        return None;
+    }
+    let is_barred = |insn: &Insn| {
+        let calls = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) && !is_atomic_call(insn);
+        calls || insn.flow == Flow::IndirectJump || insn.class == Class::SystemCall
+    };
+    let ahead = ahead(graph, home, &is_barred);
+    let blocks = unmarked(graph, (home, index), &ahead)?;
+    let insns = || blocks.iter().filter_map(|&block| graph.blocks.get(block)).flat_map(|block| &block.insns);
+    // A loop without an exit halts the processor on purpose.
+    let may_end = insns().any(|insn| matches!(insn.flow, Flow::Branch(_)));
+    let (start, end) = (insns().map(|insn| insn.svma).min()?, insns().map(Insn::next).max()?);
+    // The path may begin between the two exclusives.
+    let tries = insns().any(|insn| insn.class == Class::StoreExclusive);
+    let purpose = if tries { Purpose::Retry } else { purpose_of(&mut insns(), is_atomic_call) };
+    may_end.then_some(EventWait { at, purpose, extent: Extent { start, end } })
+}
+
+/// The blocks that run after a block, as far as a loop may go that does nothing else.
+fn ahead(graph: &Graph, home: usize, is_barred: &dyn Fn(&Insn) -> bool) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut pending = VecDeque::from([(home, 0)]);
+    while let Some((at, before)) = pending.pop_front() {
+        let Some(block) = graph.blocks.get(at) else { continue };
+        let length = before + block.insns.len();
+        if length > LONGEST || block.insns.iter().any(is_barred) || !found.insert(at) {
+            continue;
+        }
+        pending.extend(block.successors.iter().map(|&next| (next, length)));
+    }
+    found
+}
+
+/// The blocks of a shortest path back from a `wfe`, within those that run after it, to the `wfe` itself or to what clears
+/// the mark of a location: a store-exclusive does, whether it succeeds or not, and `clrex`. `None` where each path passes a
+/// load-exclusive first.
+fn unmarked(graph: &Graph, (home, index): (usize, usize), ahead: &BTreeSet<usize>) -> Option<Vec<usize>> {
+    let insns = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
+    // What is before a place in its block: whether the mark is set, or cleared.
+    let marked = |before: &[Insn]| {
+        before.iter().rev().find_map(|insn| match insn.class {
+            Class::LoadExclusive => Some(true),
+            Class::StoreExclusive | Class::ClearExclusive => Some(false),
+            _ => None,
+        })
+    };
+    if !ahead.contains(&home) {
+        return None;
+    }
+    let mut towards: BTreeMap<usize, usize> = BTreeMap::new();
+    let path_from = |towards: &BTreeMap<usize, usize>, from: usize| {
+        let mut path = vec![from];
+        let mut at = from;
+        while let Some(&next) = towards.get(&at).filter(|next| !path.contains(next)) {
+            path.push(next);
+            at = next;
+        }
+        path
+    };
+    match marked(insns(home).get(..index)?) {
+        Some(true) => return None,
+        Some(false) => return Some(vec![home]),
+        None => {}
+    }
+    let mut cleared = None;
+    let mut pending = VecDeque::from([home]);
+    while let Some(at) = pending.pop_front() {
+        let before = graph.blocks.get(at).map_or(&[][..], |block| &block.predecessors);
+        for &before in before.iter().filter(|before| ahead.contains(before)) {
+            let after_wait = if before == home { insns(home).get(index..)? } else { insns(before) };
+            let mark = marked(after_wait);
+            if mark == Some(true) || towards.contains_key(&before) {
+                continue;
+            }
+            towards.insert(before, at);
+            match (mark, before == home) {
+                (Some(false), _) => cleared = cleared.or(Some(before)),
+                // A loop without exclusives tells more.
+                (_, true) => return Some(path_from(&towards, before)),
+                _ => pending.push_back(before),
+            }
+        }
+    }
+    cleared.map(|from| path_from(&towards, from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insn::decode;
+
+    const RET: u32 = 0xd65f_03c0; // ret
+
+    /// What the loop around the first `wfe` of some code does.
+    fn purpose(words: &[u32]) -> Option<Purpose> {
+        let at = |index: usize| Svma(0x1000 + 4 * index as u64);
+        let insns = words
+            .iter()
+            .enumerate()
+            .filter_map(|(index, word)| decode(Arch::Aarch64, &word.to_le_bytes(), at(index)));
+        let graph = Graph::of_insns(insns.collect());
+        let word = |svma: Svma| words.get((svma.0 as usize - 0x1000) / 4).copied();
+        let wfe = words.iter().position(|&word| word == WFE)?;
+        event_wait(&graph, at(wfe), &word, &|_| false).map(|wait| wait.purpose)
+    }
+
+    #[test]
+    fn a_wait_by_a_plain_load_is_found_and_one_by_a_load_exclusive_is_not() {
+        let back = 0x35ff_ffc1; // cbnz w1, #-8
+        for load in [
+            0xb940_0001, // ldr w1, [x0]
+            0x88df_fc01, // ldar w1, [x0]
+        ] {
+            assert_eq!(purpose(&[WFE, load, back, RET]), Some(Purpose::Wait), "{load:#x}");
+        }
+        for load in [
+            0x885f_7c01, // ldxr w1, [x0]
+            0x885f_fc01, // ldaxr w1, [x0]
+        ] {
+            assert_eq!(purpose(&[WFE, load, back, RET]), None, "{load:#x}");
+        }
+    }
+
+    #[test]
+    fn an_exchange_marks_nothing() {
+        // swpa w2, w1, [x0]; cbz w1, #12; wfe; b #-12
+        assert_eq!(purpose(&[0xb8a2_8001, 0x3400_0061, WFE, 0x17ff_fffd, RET]), Some(Purpose::Retry));
+    }
+
+    #[test]
+    fn a_test_before_the_try_is_what_waits() {
+        // ldr w1, [x0]; cbnz w1, #20; ldaxr w1, [x0]; stxr w3, w2, [x0]; cbnz w3, #-16; ret; wfe; b #-28
+        let words = [0xb940_0001, 0x3500_00a1, 0x885f_fc01, 0x8803_7c02, 0x35ff_ff83, RET, WFE, 0x17ff_fff9];
+        assert_eq!(purpose(&words), Some(Purpose::Wait));
+    }
+
+    #[test]
+    fn a_store_exclusive_clears_what_the_load_has_marked() {
+        // ldaxr w1, [x0]; cbnz w1, #12; stxr w3, w2, [x0]; cbz w3, #12; wfe; b #-20
+        let words = [0x885f_fc01, 0x3500_0061, 0x8803_7c02, 0x3400_0063, WFE, 0x17ff_fffb, RET];
+        assert_eq!(purpose(&words), Some(Purpose::Retry));
+        // The same, where a try that failed goes back to the load: cbnz w3, #-12; ret
+        let words = [0x885f_fc01, 0x3500_0081, 0x8803_7c02, 0x35ff_ffa3, RET, WFE, 0x17ff_fffa];
+        assert_eq!(purpose(&words), None);
+    }
+
+    #[test]
+    fn a_halt_a_signal_and_a_call_are_none() {
+        assert_eq!(purpose(&[WFE, 0x17ff_ffff]), None, "a halt"); // b #-4
+        let (load, back) = (0xb940_0001, 0x35ff_ffc1); // ldr w1, [x0]; cbnz w1, #-8
+        assert_eq!(purpose(&[SEVL, WFE, load, back, RET]), None, "the first wfe does not sleep");
+        // bl #64; cbnz w1, #-12
+        assert_eq!(purpose(&[WFE, load, 0x9400_0010, 0x35ff_ffa1, RET]), None, "a call");
+        assert_eq!(purpose(&[WFE, RET]), None, "no loop");
+    }
+
+    #[test]
+    fn a_counted_delay_is_found() {
+        // subs w0, w0, #1; b.ne #-8
+        assert_eq!(purpose(&[WFE, 0x7100_0400, 0x54ff_ffc1, RET]), Some(Purpose::Delay));
+    }
+}
