@@ -71,7 +71,9 @@ fn advise_on(
             is_inline || finding.compiler.is_some_and(|maker| maker.compiler == Compiler::Assembler)
         };
         let by_hand = findings.iter().filter(is_by_hand).count() as u64;
-        if by_hand > 0 && !remedies.is_empty() {
+        // Assembly for newer machines lacks a check, not another source.
+        let is_for_level = |remedy: &Remedy| remedy.only.is_some_and(|(key, _)| key == BUILD_FOR);
+        if by_hand > 0 && !remedies.iter().all(is_for_level) {
             let source = Remedy::new(Compiler::Assembler, (0, 0), "");
             add(&mut all, &source, Compiler::Assembler.name().to_owned(), (id, by_hand), None);
         }
