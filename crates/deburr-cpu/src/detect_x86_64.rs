@@ -89,16 +89,73 @@ pub(crate) fn model(cpuid: &impl Cpuid) -> (u32, u32) {
     (maker, signature & 0x0fff_3ff0)
 }
 
-/// AMD's microarchitecture by CPUID family (AMD APM volume 3, Fn0000_0001_EAX). Archspec goes by features alone and
-/// loses the name where a hypervisor or the kernel hides one of them.
-pub(crate) fn amd_name(cpuid: &impl Cpuid, features: FeatureSet) -> Option<&'static str> {
+/// Intel's microarchitectures by the model number in family 6 (Intel SDM volume 4, table 2-1).
+const INTEL: &[(&str, &[u32])] = &[
+    ("core2", &[0x0f, 0x16]),
+    ("penryn", &[0x17, 0x1d]),
+    ("nehalem", &[0x1a, 0x1e, 0x1f, 0x2e]),
+    ("westmere", &[0x25, 0x2c, 0x2f]),
+    ("sandybridge", &[0x2a, 0x2d]),
+    ("ivybridge", &[0x3a, 0x3e]),
+    ("haswell", &[0x3c, 0x3f, 0x45, 0x46]),
+    ("broadwell", &[0x3d, 0x47, 0x4f, 0x56]),
+    ("skylake", &[0x4e, 0x5e, 0x8e, 0x9e, 0xa5, 0xa6]),
+    ("skylake-avx512", &[0x55]),
+    ("cannonlake", &[0x66]),
+    ("icelake-client", &[0x7d, 0x7e, 0x9d, 0xa7]),
+    ("icelake", &[0x6a, 0x6c]),
+    ("tigerlake", &[0x8c, 0x8d]),
+    ("alderlake", &[0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xaa, 0xac]),
+    ("arrowlake", &[0xc5]),
+    ("arrowlake-s", &[0xc6, 0xbd]),
+    ("pantherlake", &[0xcc]),
+    ("sapphirerapids", &[0x8f, 0xcf]),
+    ("graniterapids", &[0xad]),
+    ("graniterapids-d", &[0xae]),
+    ("gracemont", &[0xbe]),
+    ("sierraforest", &[0xaf, 0xb6]),
+    ("clearwaterforest", &[0xdd]),
+    ("bonnell", &[0x1c, 0x26, 0x27, 0x35, 0x36]),
+    ("silvermont", &[0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x5d]),
+    ("goldmont", &[0x5c, 0x5f]),
+    ("goldmont-plus", &[0x7a]),
+    ("tremont", &[0x86, 0x8a, 0x96, 0x9c]),
+    ("mic-knl", &[0x57]),
+    ("mic-knm", &[0x85]),
+];
+
+/// The microarchitecture by CPUID's family and model. A name that goes by features alone would be lost where a hypervisor
+/// or the kernel hides one of them.
+pub(crate) fn microarchitecture(cpuid: &impl Cpuid, features: FeatureSet) -> Option<&'static str> {
     let [_, b, c, d] = cpuid.leaf(0, 0);
-    if [b, d, c].map(u32::to_le_bytes).concat() != b"AuthenticAMD" {
-        return None;
-    }
     let [signature, ..] = answer(cpuid, 1, 0);
-    let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
-    match base + extended {
+    let (family, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
+    let model = (signature >> 4 & 0xf) | (signature >> 12 & 0xf0);
+    match &*[b, d, c].map(u32::to_le_bytes).concat() {
+        b"AuthenticAMD" => amd_name(family + extended, features),
+        b"GenuineIntel" if family == 6 => {
+            let name = INTEL.iter().find(|(_, models)| models.contains(&model)).map(|(name, _)| *name)?;
+            // Three generations of servers share one number.
+            Some(match name {
+                "skylake-avx512" if features.contains(AVX512_BF16) => "cooperlake",
+                "skylake-avx512" if features.contains(AVX512_VNNI) => "cascadelake",
+                _ => name,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// AMD's microarchitecture by CPUID family (AMD APM volume 3, Fn0000_0001_EAX).
+fn amd_name(family: u32, features: FeatureSet) -> Option<&'static str> {
+    match family {
+        0x10 => Some("k10"),
+        0x14 => Some("btver1"),
+        0x15 if features.contains(AVX2) => Some("excavator"),
+        0x15 if features.contains(FSGSBASE) => Some("steamroller"),
+        0x15 if features.contains(FMA) => Some("piledriver"),
+        0x15 => Some("bulldozer"),
+        0x16 => Some("btver2"),
         0x17 if features.contains(RDPID) => Some("zen2"),
         0x17 => Some("zen"),
         0x19 if features.contains(AVX512F) => Some("zen4"),
@@ -194,6 +251,37 @@ mod tests {
         signature: u32,
     }
 
+    struct Intel(u32);
+
+    impl Cpuid for Intel {
+        fn leaf(&self, leaf: u32, _subleaf: u32) -> [u32; 4] {
+            let word = |text: [u8; 4]| u32::from_le_bytes(text);
+            match leaf {
+                0 => [1, word(*b"Genu"), word(*b"ntel"), word(*b"ineI")],
+                _ => [self.0, 0, 0, 0],
+            }
+        }
+
+        fn xcr0(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn intel_models_have_names_of_the_table() {
+        let none = FeatureSet::EMPTY;
+        assert_eq!(microarchitecture(&Intel(0x0009_06a3), none), Some("alderlake"));
+        assert_eq!(microarchitecture(&Intel(0x0003_06c3), none), Some("haswell"));
+        assert_eq!(microarchitecture(&Intel(0x0005_0654), none), Some("skylake-avx512"));
+        let vnni = FeatureSet::of(&[AVX512_VNNI]);
+        assert_eq!(microarchitecture(&Intel(0x0005_0657), vnni), Some("cascadelake"));
+        assert_eq!(microarchitecture(&Intel(0x0000_0f43), none), None, "family 15");
+        #[cfg(feature = "names")]
+        for (name, _) in INTEL {
+            assert_eq!(crate::cpu_named(name).map(|cpu| cpu.name), Some(*name));
+        }
+    }
+
     impl Cpuid for Amd {
         fn leaf(&self, leaf: u32, _subleaf: u32) -> [u32; 4] {
             let word = |text: [u8; 4]| u32::from_le_bytes(text);
@@ -211,11 +299,12 @@ mod tests {
     #[test]
     fn amd_families_have_names() {
         let zen4 = FeatureSet::of(&[AVX512F]);
-        assert_eq!(amd_name(&Amd { signature: 0x00b0_0f21 }, zen4), Some("zen5"));
-        assert_eq!(amd_name(&Amd { signature: 0x00a1_0f11 }, zen4), Some("zen4"));
-        assert_eq!(amd_name(&Amd { signature: 0x00a0_0f11 }, FeatureSet::EMPTY), Some("zen3"));
-        assert_eq!(amd_name(&Amd { signature: 0x0080_0f11 }, FeatureSet::EMPTY), Some("zen"));
-        assert_eq!(amd_name(&Amd { signature: 0x0060_0f12 }, zen4), None);
+        assert_eq!(microarchitecture(&Amd { signature: 0x00b0_0f21 }, zen4), Some("zen5"));
+        assert_eq!(microarchitecture(&Amd { signature: 0x00a1_0f11 }, zen4), Some("zen4"));
+        assert_eq!(microarchitecture(&Amd { signature: 0x00a0_0f11 }, FeatureSet::EMPTY), Some("zen3"));
+        assert_eq!(microarchitecture(&Amd { signature: 0x0080_0f11 }, FeatureSet::EMPTY), Some("zen"));
+        assert_eq!(microarchitecture(&Amd { signature: 0x0060_0f12 }, FeatureSet::EMPTY), Some("bulldozer"));
+        assert_eq!(microarchitecture(&Amd { signature: 0x00c0_0f12 }, zen4), None);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::{Arch, FeatureSet, Level, detect_aarch64};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Host {
-    /// The microarchitecture (`zen4`, `neoverse-n1`): AMD's by CPUID family, others by archspec's data where the
-    /// cargo feature `names` is on; the name of the level where neither knows it.
+    /// The microarchitecture (`zen4`, `neoverse-n1`): by CPUID's family and model, and on AArch64 by MIDR_EL1 where the
+    /// cargo feature `names` is on; the name of the level where it is not known.
     pub name: String,
     /// The maker's name of the CPU; empty where it is not known.
     pub brand: String,
@@ -80,11 +80,11 @@ impl std::error::Error for UnknownHost {
 pub fn host() -> Result<Host, UnknownHost> {
     #[cfg(target_arch = "x86_64")]
     {
-        use detect_x86_64::{ThisCpu, amd_name, brand, detect};
+        use detect_x86_64::{ThisCpu, brand, detect, microarchitecture};
         let detected = detect(&ThisCpu);
         let all = FeatureSet::from_iter(crate::Feature::all());
         let mut host = described(Arch::X86_64, detected.usable, detected.disabled, all, brand(&ThisCpu))?;
-        if let Some(name) = amd_name(&ThisCpu, detected.usable) {
+        if let Some(name) = microarchitecture(&ThisCpu, detected.usable) {
             host.name = name.into();
         }
         Ok(host)
@@ -131,6 +131,10 @@ fn aarch64_host() -> Result<Host, UnknownHost> {
     let mut host =
         described(Arch::Aarch64, features, FeatureSet::EMPTY, detect_aarch64::visible(), String::new())?;
     host.features = host.features.union(host.level.features);
+    #[cfg(feature = "names")]
+    if let Some(name) = model().and_then(crate::names::core_of_model) {
+        host.name = name.into();
+    }
     Ok(host)
 }
 
@@ -145,16 +149,7 @@ fn described(
     let Some(level) = highest_level(arch, features, visible) else {
         return Err(UnknownHost::BelowEveryLevel(crate::first_level(arch).minus(features)));
     };
-    let name = cpu_name().unwrap_or_else(|| level.name.into());
-    Ok(Host { name, brand, arch, level, features, disabled })
-}
-
-/// Archspec's name of this machine's CPU.
-fn cpu_name() -> Option<String> {
-    #[cfg(feature = "names")]
-    return crate::names::host_name();
-    #[cfg(not(feature = "names"))]
-    None
+    Ok(Host { name: level.name.into(), brand, arch, level, features, disabled })
 }
 
 #[cfg(test)]
@@ -179,7 +174,7 @@ mod tests {
     #[cfg(all(target_arch = "x86_64", target_os = "linux", feature = "names"))]
     #[test]
     fn the_host_agrees_with_the_kernel_on_every_flag_that_has_a_name_there() {
-        use crate::{Feature, names::features_of_flag};
+        use crate::{Feature, linux::features_of_word};
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let line = cpuinfo.lines().find(|line| line.starts_with("flags")).expect("flags in /proc/cpuinfo");
         let flags: std::vec::Vec<&str> = line.split_whitespace().collect();
@@ -188,9 +183,9 @@ mod tests {
             if flag == "pni" { "sse3" } else { flag }
         }
         let flags: std::vec::Vec<&str> = flags.into_iter().map(spelt).collect();
-        let known = crate::names::mapped_x86_64();
+        let known = crate::linux::named_x86_64();
         let told =
-            flags.iter().fold(FeatureSet::EMPTY, |set, flag| set.union(features_of_flag(Arch::X86_64, flag)));
+            flags.iter().fold(FeatureSet::EMPTY, |set, flag| set.union(features_of_word(Arch::X86_64, flag)));
         let host = host().unwrap();
         let seen = FeatureSet::from_iter(host.features.iter().filter(|feature| known.contains(*feature)));
         // Of these the kernel drops the flag on CPUs that give bad random numbers; the instruction still runs,

@@ -3,7 +3,7 @@
 //! This crate is the contract between the programs of deburr, and holds nothing that they do not share. Its
 //! heart (features, levels, [`query`]) is `no_std` without an allocator. The cargo feature `std` adds [`host`], which
 //! queries the machine that runs the program, and [`Target`], which reads what a user wrote after `--target`;
-//! `names` adds CPU names (`neoverse-n1`, `zen4`) from the data of the archspec project.
+//! `names` adds CPU names (`neoverse-n1`, `zen4`), from the tables in `data/`.
 //!
 //! ```
 //! use deburr_cpu::{Arch, Feature, FeatureSet, describe, smallest_level};
@@ -28,8 +28,12 @@ mod host;
 mod imply;
 mod level;
 #[cfg(feature = "names")]
+mod linux;
+#[cfg(feature = "names")]
 mod names;
 pub mod query;
+#[cfg(feature = "names")]
+mod table;
 #[cfg(feature = "std")]
 mod target;
 
@@ -41,6 +45,8 @@ pub use level::{
     system_features,
 };
 #[cfg(feature = "names")]
-pub use names::{cpu_names, cpus_by_features, cpus_having, cpus_lacking};
+pub use names::{cpu_named, cpu_names, cpus, cpus_by_features, cpus_having, cpus_lacking};
+#[cfg(feature = "names")]
+pub use table::{Cpu, CpuKind};
 #[cfg(feature = "std")]
 pub use target::{Target, UnknownTarget};

@@ -9,7 +9,7 @@ use std::string::String;
 use std::vec::Vec;
 
 use crate::level::{letters, same_name};
-use crate::{Arch, Feature, FeatureSet, level_named, level_names};
+use crate::{Arch, Feature, FeatureSet, Level, level_named, level_names};
 
 use Feature::*;
 
@@ -98,7 +98,7 @@ const GCC_FEATURES: &[(&str, &[Feature])] = &[
 impl Target {
     /// Reads a target's name.
     ///
-    /// Levels (`x86-64-v3`, `x86-64`, `armv8.1-a`, `armv8.1a`), CPUs where the cargo feature `names` is on
+    /// Levels (`x86-64-v3`, `v3`, `x86-64`, `armv8.1-a`, `armv8.1a`), CPUs and machines where the cargo feature `names` is on
     /// (`neoverse-n1`, `zen4`), and `native`, the machine that runs this program. `-`, `_` and case do not
     /// count. `+lse` adds a feature and what it implies, `+nolse` removes one and what depends on it.
     ///
@@ -126,10 +126,15 @@ impl Target {
         Ok(target)
     }
 
-    /// The CPU that it names, in the spelling of this program; `None` for levels and `native`.
+    /// The core that it names, in the spelling of this program; of a machine (`graviton3`) its core. `None` for levels and
+    /// `native`.
     pub fn cpu(&self) -> Option<&str> {
         let base = self.name.split('+').next()?;
-        (base != NATIVE && level_named(base).is_none()).then_some(base)
+        let name = (base != NATIVE && level_named(base).is_none()).then_some(base)?;
+        #[cfg(feature = "names")]
+        return Some(crate::cpu_named(name).and_then(|cpu| cpu.core).unwrap_or(name));
+        #[cfg(not(feature = "names"))]
+        Some(name)
     }
 }
 
@@ -141,7 +146,7 @@ impl fmt::Display for Target {
 
 /// A target without suffixes.
 fn base_target(name: &str) -> Result<Target, UnknownTarget> {
-    if let Some(level) = level_named(name) {
+    if let Some(level) = level_named(name).or_else(|| level_of_x86_64(name)) {
         return Ok(Target { name: level.name.to_owned(), arch: level.arch, features: level.features });
     }
     if same_name(name, NATIVE)
@@ -150,16 +155,27 @@ fn base_target(name: &str) -> Result<Target, UnknownTarget> {
         return Ok(Target { name: NATIVE.to_owned(), arch: host.arch, features: host.features });
     }
     #[cfg(feature = "names")]
-    if let Some((arch, name, features)) = crate::names::cpu_named(name) {
-        return Ok(Target { name, arch, features });
+    if let Some(cpu) = crate::cpu_named(name) {
+        return Ok(Target { name: cpu.name.to_owned(), arch: cpu.arch, features: cpu.features });
     }
     let mut known: Vec<String> = std::vec!["native".to_owned()];
     for arch in [Arch::X86_64, Arch::Aarch64] {
         known.extend(level_names(arch).map(str::to_owned));
         #[cfg(feature = "names")]
-        known.extend(crate::names::cpu_names(arch));
+        for cpu in crate::cpus(arch) {
+            known.extend(cpu.aliases.iter().chain([&cpu.name]).map(|name| (*name).to_owned()));
+        }
     }
     Err(UnknownTarget { part: name.to_owned(), is_feature: false, near: nearest(name, known) })
+}
+
+/// The level that is called `v1` to `v4`, as people say it: only x86-64 numbers its levels so.
+fn level_of_x86_64(name: &str) -> Option<&'static Level> {
+    let number = name.strip_prefix(['v', 'V'])?;
+    number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| level_named(&std::format!("x86-64-v{number}")))?
 }
 
 /// The features that a suffix names, in gcc's spelling or the manual's.
@@ -260,6 +276,20 @@ mod tests {
     }
 
     #[test]
+    fn v3_is_the_third_level_of_x86_64() {
+        for (name, level) in
+            [("v1", "x86-64-v1"), ("v2", "x86-64-v2"), ("V3", "x86-64-v3"), ("v4", "x86-64-v4")]
+        {
+            assert_eq!((parsed(name).name.as_str(), parsed(name).arch), (level, Arch::X86_64));
+            assert_eq!(parsed(name).cpu(), None);
+        }
+        assert_eq!(parsed("v3+aes").name, "x86-64-v3+aes");
+        for name in ["v", "v0", "v5", "v33", "v3x", "v-3", "vv3"] {
+            assert!(Target::parse(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
     fn suffixes_add_a_feature_with_what_it_implies() {
         let target = parsed("armv8-a+lse+sve2");
         assert_eq!(target.name, "armv8.0-a+lse+sve2");
@@ -300,7 +330,7 @@ mod tests {
     #[cfg(feature = "names")]
     #[test]
     fn cpus_are_targets_in_every_spelling() {
-        for name in ["neoverse-n1", "neoverse_n1", "Neoverse-N1", "graviton2"] {
+        for name in ["neoverse-n1", "neoverse_n1", "Neoverse-N1", "ares"] {
             let target = parsed(name);
             assert_eq!((target.name.as_str(), target.arch), ("neoverse-n1", Arch::Aarch64));
             for feature in [FEAT_LSE, FEAT_DotProd, FEAT_UAO, FEAT_RDM, FEAT_LRCPC] {
@@ -308,7 +338,16 @@ mod tests {
             }
             assert!(!target.features.contains(FEAT_SVE));
         }
-        assert_eq!(parsed("graviton2+nolse").cpu(), Some("neoverse-n1"));
+        assert_eq!(
+            (&*parsed("graviton2").name, parsed("graviton2+nolse").cpu()),
+            ("graviton2", Some("neoverse-n1"))
+        );
+        assert_eq!(
+            (&*parsed("Raspberry-Pi-4").name, parsed("rpi4").cpu()),
+            ("raspberrypi4", Some("cortex-a72"))
+        );
+        assert_eq!(parsed("m2").cpu(), Some("apple-m2"));
+        assert_eq!(parsed("cortex-a72.cortex-a53").cpu(), Some("cortex-a72.cortex-a53"));
         assert_eq!(parsed("Cortex_A720").cpu(), Some("cortex-a720"));
         assert_eq!((parsed("armv8.1a").cpu(), parsed("x86-64-v3+aes").cpu()), (None, None));
         assert!(parsed("cortex-a520").features.contains(FEAT_SB));
@@ -317,7 +356,7 @@ mod tests {
         assert!(!parsed("skylake").features.contains(AVX512F));
         assert_eq!(
             refused("neoverse-n7"),
-            "unknown target 'neoverse-n7'; did you mean 'neoverse-n1' or 'neoverse-n2'?"
+            "unknown target 'neoverse-n7'; did you mean 'neoverse-n1' or 'neoverse-n2' or 'neoverse-n3'?"
         );
         assert_eq!(refused("zan4"), "unknown target 'zan4'; did you mean 'zen4'?");
     }

@@ -9,7 +9,7 @@ use crate::cmd::terminal::width_of_terminal;
 use crate::names::{ARCHES, nearest, unknown};
 use crate::render::style::Palette;
 use deburr_core::rule::RULES;
-use deburr_cpu::{Feature, FeatureSet, Host, cpu_names, level_names};
+use deburr_cpu::{Arch, CpuKind, Feature, FeatureSet, Host, cpu_names, cpus, level_names};
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
@@ -37,7 +37,10 @@ pub(super) fn cpu(format: Format, color: bool, out: &mut dyn Write) -> Result<Ex
             };
             let names = |arch| {
                 let levels: Vec<_> = level_names(arch).collect();
-                json!({"levels": levels, "cpus": cpu_names(arch)})
+                let aliases: serde_json::Map<_, _> = cpus(arch)
+                    .flat_map(|cpu| cpu.aliases.iter().map(|alias| ((*alias).to_owned(), cpu.name.into())))
+                    .collect();
+                json!({"levels": levels, "cpus": cpu_names(arch), "aliases": aliases, "rows": rows(arch)})
             };
             let names: serde_json::Map<_, _> =
                 ARCHES.iter().map(|&arch| (arch.name().to_owned(), names(arch))).collect();
@@ -52,13 +55,43 @@ pub(super) fn cpu(format: Format, color: bool, out: &mut dyn Write) -> Result<Ex
             writeln!(out, "\n{}", palette.bold("Names that --target and --baseline accept"))?;
             for arch in ARCHES {
                 list(out, &format!("  {} levels", arch.name()), level_names(arch))?;
-                list(out, &format!("  {} CPUs", arch.name()), cpu_names(arch).iter().map(String::as_str))?;
+                let names = |wanted: fn(CpuKind) -> bool| {
+                    let named = cpus(arch).filter(move |cpu| wanted(cpu.kind));
+                    let mut names: Vec<_> =
+                        named.flat_map(|cpu| cpu.aliases.iter().copied().chain([cpu.name])).collect();
+                    names.sort_unstable();
+                    names.into_iter()
+                };
+                let cores = names(|kind| kind != CpuKind::Machine);
+                list(out, &format!("  {} CPUs", arch.name()), cores)?;
+                let machines = names(|kind| kind == CpuKind::Machine);
+                list(out, &format!("  {} boards", arch.name()), machines)?;
             }
+            list(out, "  in short", ["v1 v2 v3 v4", "(x86-64-v1 to x86-64-v4)"].into_iter())?;
             list(out, "  this machine", ["native"].into_iter())?;
             list(out, "  with features", ["armv8.0-a+lse,", "zen4+noavx512f"].into_iter())?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of the table of CPUs.
+fn rows(arch: Arch) -> Vec<serde_json::Value> {
+    let row = |cpu: &deburr_cpu::Cpu| {
+        let kind = match cpu.kind {
+            CpuKind::Core => "core",
+            CpuKind::Compiler => "compiler",
+            CpuKind::Machine => "machine",
+        };
+        json!({
+            "name": cpu.name,
+            "kind": kind,
+            "core": cpu.core,
+            "features": cpu.features.iter().map(Feature::name).collect::<Vec<_>>(),
+            "source": cpu.source,
+        })
+    };
+    cpus(arch).map(row).collect()
 }
 
 fn describe_host(out: &mut dyn Write, host: &Host, palette: Palette) -> std::io::Result<()> {

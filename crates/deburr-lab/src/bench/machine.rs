@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The CPU's own name, or archspec's.
+    /// The CPU's own name, or the table's.
     pub cpu: String,
     /// `x86_64` or `aarch64`.
     pub arch: String,

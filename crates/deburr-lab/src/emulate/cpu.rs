@@ -63,7 +63,7 @@ const FLAGS: &[(Feature, &str)] = &[
     (AVX512VL, "avx512vl"),
 ];
 
-/// CPUs of archspec with the model of qemu that has their maker, family and model number: programs look at these, too.
+/// CPUs of the table with the model of qemu that has their maker, family and model number: programs look at these, too.
 const MODELS: &[(&str, &str)] = &[
     ("core2", "Penryn"),
     ("nehalem", "Nehalem"),

@@ -22,7 +22,7 @@ pub struct Provenance {
 pub struct Host {
     /// Its name in the network.
     pub name: Option<String>,
-    /// The CPU's own name, or archspec's.
+    /// The CPU's own name, or the table's.
     pub cpu: Option<String>,
     /// The kernel's release.
     pub kernel: Option<String>,

@@ -86,10 +86,11 @@ pub(super) fn stated_level(target: &Target) -> Option<String> {
     (level.name != "x86-64-v1").then(|| format!("-Wl,-z,{}", level.name))
 }
 
-/// The level or CPU, and the suffixes without their plus signs.
+/// The level or core, and the suffixes without their plus signs. Compilers know a machine by its core.
 fn parts(target: &Target) -> (&str, impl Iterator<Item = &str>) {
     let mut parts = target.name.split('+');
-    (parts.next().unwrap_or_default(), parts)
+    let base = parts.next().unwrap_or_default();
+    (target.cpu().unwrap_or(base), parts)
 }
 
 /// The feature that a suffix takes away. A feature may begin with "no" itself, so the whole suffix is read first.
@@ -143,6 +144,7 @@ mod tests {
             ("armv8.1-a", vec!["-march=armv8.1-a"], vec!["-Ctarget-feature=+v8.1a"], "v8.1"),
             ("armv9-a", vec!["-march=armv9-a"], vec!["-Ctarget-feature=+v9a"], "v9.0"),
             ("neoverse-n1", vec!["-mcpu=neoverse-n1"], vec!["-Ctarget-cpu=neoverse-n1"], "v8.2"),
+            ("graviton2", vec!["-mcpu=neoverse-n1"], vec!["-Ctarget-cpu=neoverse-n1"], "v8.2"),
         ] {
             let target = target(name);
             assert_eq!(c_family(&target), c, "{name}");

@@ -3,6 +3,7 @@
 mod builds;
 mod closure;
 mod compiled;
+mod cpus;
 mod decoders;
 mod evidence;
 mod functions;

@@ -95,7 +95,7 @@ fn property(level: &str) -> (&'static str, String) {
     }
 }
 
-/// A feature as the providers call it, who follow archspec, and so Linux.
+/// A feature as the providers call it, who follow Linux.
 fn extension(feature: &str) -> String {
     match feature {
         "FEAT_LSE" => "atomics".to_owned(),

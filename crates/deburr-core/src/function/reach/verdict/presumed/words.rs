@@ -95,7 +95,7 @@ const AARCH64: &[(&str, &[Feature])] = &[
     ("armv8sve", &[FEAT_SVE]),
 ];
 
-/// Cores that archspec knows by the same name. Names that mean other things as well are left out.
+/// Cores of the table of CPUs that are known by the same name. Names that mean other things as well are left out.
 const CORES: &[&str] = &[
     "nehalem",
     "westmere",
