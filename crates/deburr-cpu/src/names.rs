@@ -25,9 +25,11 @@ pub fn cpu_named(name: &str) -> Option<&'static Cpu> {
 
 /// The CPUs that lack some of the features, those with the most features first.
 pub fn cpus_lacking(arch: Arch, features: FeatureSet) -> Vec<String> {
-    let mut lacking = cpus_by_features(arch);
-    lacking.retain(|(_, has)| !features.is_subset(*has));
-    lacking.into_iter().rev().map(|(name, _)| name).collect()
+    let mut lacking: Vec<&Cpu> =
+        listed(arch).into_iter().filter(|cpu| !features.is_subset(cpu.features)).collect();
+    // The sort is stable: of equals the order stays that of the table.
+    lacking.sort_by_key(|cpu| core::cmp::Reverse(cpu.features.iter().count()));
+    lacking.into_iter().map(|cpu| cpu.name.to_owned()).collect()
 }
 
 /// The CPUs that have all of the features, those with the fewest features first: mostly the oldest.
@@ -40,14 +42,17 @@ pub fn cpus_having(arch: Arch, features: FeatureSet) -> Vec<String> {
 /// The CPUs and machines of an architecture with the features they have, those with the fewest features first. Those of which
 /// only a compiler's list is known ([`CpuKind::Compiler`]) are left out: the list may lack what the CPU has.
 pub fn cpus_by_features(arch: Arch) -> Vec<(String, FeatureSet)> {
+    listed(arch).into_iter().map(|cpu| (cpu.name.to_owned(), cpu.features)).collect()
+}
+
+/// The CPUs that findings may name, those with the fewest features first and of equals in the order of the table.
+fn listed(arch: Arch) -> Vec<&'static Cpu> {
     static SORTED: LazyLock<Vec<&Cpu>> = LazyLock::new(|| {
         let mut cpus: Vec<&Cpu> = table().iter().filter(|cpu| cpu.kind != CpuKind::Compiler).collect();
-        // Of equals the cores come last, so that they are the first of those that are listed from the end.
-        cpus.sort_by_key(|cpu| (cpu.features.iter().count(), cpu.kind == CpuKind::Core, cpu.name));
+        cpus.sort_by_key(|cpu| cpu.features.iter().count());
         cpus
     });
-    let of_arch = SORTED.iter().filter(|cpu| cpu.arch == arch);
-    of_arch.map(|cpu| (cpu.name.to_owned(), cpu.features)).collect()
+    SORTED.iter().copied().filter(|cpu| cpu.arch == arch).collect()
 }
 
 /// The names of all CPUs and machines of an architecture that `--target` accepts, sorted, other spellings left out.

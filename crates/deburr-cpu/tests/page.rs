@@ -14,13 +14,16 @@ fn table(out: &mut String, heading: &str, arch: Arch, kind: CpuKind) {
     let rows: Vec<&Cpu> = cpus(arch).filter(|cpu| cpu.kind == kind).collect();
     writeln!(out, "\n## {heading}\n").unwrap();
     let columns = match kind {
-        CpuKind::Machine => "| name | other names | core | `Features` in /proc/cpuinfo | source |\n|---|---|---|---|---|",
+        CpuKind::Machine => {
+            "| name | other names | core | `Features` in /proc/cpuinfo | source |\n|---|---|---|---|---|"
+        }
         _ => "| name | other names | features | source |\n|---|---|---|---|",
     };
     writeln!(out, "{columns}").unwrap();
     for cpu in rows {
         let names = cpu.aliases.join(", ");
-        let core = if kind == CpuKind::Machine { format!(" {} |", cpu.core.unwrap_or("")) } else { String::new() };
+        let core =
+            if kind == CpuKind::Machine { format!(" {} |", cpu.core.unwrap_or("")) } else { String::new() };
         writeln!(out, "| {} | {names} |{core} {} | {} |", cpu.name, cpu.stated, cpu.source).unwrap();
     }
 }
@@ -39,6 +42,9 @@ fn the_page_has_every_row_with_its_source() {
     if std::env::var_os("DEBURR_RECORD").is_some() {
         fs::write(&path, format!("{head}{MARK}{expected}")).unwrap();
     } else {
-        assert_eq!(rest, expected, "DEBURR_RECORD=1 cargo test -p deburr-cpu --features names writes docs/cpus.md anew");
+        assert_eq!(
+            rest, expected,
+            "DEBURR_RECORD=1 cargo test -p deburr-cpu --features names writes docs/cpus.md anew"
+        );
     }
 }

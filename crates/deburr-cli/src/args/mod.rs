@@ -76,7 +76,8 @@ pub(crate) enum Verb {
     #[command(after_help = "Examples:
   deburr cpu
   deburr cpu --format json
-  deburr check --target native ./server   check for this very machine")]
+  deburr check --target native ./server          check for this very machine
+  deburr check --baseline raspberrypi4 ./server  and for a board (sources: docs/cpus.md)")]
     Cpu {
         /// Output format
         #[arg(long, value_enum, default_value_t = Format::Text)]

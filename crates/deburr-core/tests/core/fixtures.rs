@@ -194,7 +194,7 @@ fn function_behind_too_weak_a_check_is_an_error_that_names_the_check() {
     assert_eq!(found.severity, Severity::Error);
     let message = "AVX2 after a check for AVX only (branch at ";
     assert!(found.message.starts_with(message), "{}", found.message);
-    let endangered = " in twice): sandybridge and 4 more CPUs have the one without the other";
+    let endangered = " in twice): sandybridge and 5 more CPUs have the one without the other";
     assert!(found.message.ends_with(endangered), "{}", found.message);
     assert_eq!(found.evidence.get("path"), Some(&Value::List(vec!["twice".to_owned(), "wide".to_owned()])));
     assert_eq!(found.evidence.get("proven"), Some(&Value::List(vec!["AVX".to_owned()])));

@@ -32,7 +32,9 @@ fn a_check_for_crc32_does_not_license_pmull_on_a_raspberry_pi_4() {
         assert_eq!(errors(&checked), 1, "{baseline}: {}", checked.0["findings"]);
         assert!(checked.0["findings"].to_string().contains("FEAT_PMULL"), "{baseline}");
     }
-    for baseline in ["neoverse-n1", "graviton1", "graviton2", "raspberrypi5", "jetson-nano", "cortex-a72+aes", "m1"] {
+    for baseline in
+        ["neoverse-n1", "graviton1", "graviton2", "raspberrypi5", "jetson-nano", "cortex-a72+aes", "m1"]
+    {
         let checked = check(&program, &["--baseline", baseline]);
         assert_eq!(errors(&checked), 0, "{baseline}: {}", checked.0["findings"]);
     }
@@ -58,7 +60,10 @@ fn v3_is_a_baseline_for_x86_64_and_none_for_aarch64() {
     let flags = ["-mbmi", "-O2", "-fPIC", "-shared"];
     let library = compile(&dir, "library", ("c", source), "gcc", &flags);
     assert_eq!(errors(&check(&library, &["--baseline", "v3"])), 0);
-    assert_eq!(errors(&check(&library, &["--baseline", "v2"])), errors(&check(&library, &["--baseline", "x86-64-v2"])));
+    assert_eq!(
+        errors(&check(&library, &["--baseline", "v2"])),
+        errors(&check(&library, &["--baseline", "x86-64-v2"]))
+    );
     assert!(errors(&check(&library, &["--baseline", "v2"])) > 0);
     let arm = compile(&dir, "arm", ("c", POLYNOMIAL), "aarch64-linux-gnu-gcc", &["-O2"]);
     assert_eq!(errors(&check(&arm, &["--baseline", "v3"])), 0);
