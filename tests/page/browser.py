@@ -3,6 +3,7 @@ pointer that both must allow.
 """
 
 import re
+import time
 
 from axe_playwright_python.sync_playwright import Axe
 
@@ -64,6 +65,29 @@ class Browser:
     def number(self, selector):
         return float(self.tab.locator(selector).first.get_attribute("value"))
 
+    def until(self, is_so, what):
+        """Waits, frame by frame, until the page shows what it is to show."""
+        latest = time.monotonic() + PATIENCE / 1000
+        while not is_so():
+            assert time.monotonic() < latest, what() if callable(what) else what
+            self.tab.evaluate("new Promise(requestAnimationFrame)")
+
+    def shows(self, selector, wanted, what=""):
+        """Waits until an element's number is the one that is wanted."""
+        element = self.tab.locator(selector).first
+        def is_shown():
+            value = element.get_attribute("value")
+            return value is not None and float(value) == wanted
+        self.until(is_shown, lambda: f"{selector} is {element.get_attribute('value')}, not {wanted}: {what}")
+
+    def has(self, locator, count, what):
+        """Waits until there are so many of some elements."""
+        self.until(lambda: locator.count() == count, lambda: f"{locator.count()}, not {count}: {what}")
+
+    def says(self, locator, text, what=""):
+        """Waits until an element's text has another in it."""
+        self.until(lambda: text in locator.inner_text(), lambda: f"{text!r} is not in {locator.inner_text()!r}: {what}")
+
 
 def looks(chromium, page, pictures, sums, states):
     """The page in each look: the numbers on its first screen, which `sums` reads, and what each of the named states opens."""
@@ -90,11 +114,13 @@ def keyboard(browser):
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("End")
     rows = int(tab.locator("#finding-table table").get_attribute("aria-rowcount")) - 1
-    assert int(tab.evaluate("document.activeElement.closest('tr').dataset.index")) == rows - 1
+    active = "document.activeElement.closest('tr')?.dataset.index"
+    browser.until(lambda: tab.evaluate(active) == str(rows - 1), "End goes to the last row")
     tab.keyboard.press("Home")
+    browser.until(lambda: tab.evaluate(active) == "0", "Home goes to the first row")
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#detail[open]")
-    assert tab.evaluate("document.activeElement.id") == "detail-title"
+    browser.until(lambda: tab.evaluate("document.activeElement.id") == "detail-title", "the focus is in what opened")
     first = tab.evaluate("location.href")
     if rows > 1:
         tab.keyboard.press("j")
@@ -103,9 +129,9 @@ def keyboard(browser):
         tab.wait_for_function("before => location.href === before", arg=first)
     tab.keyboard.press("Escape")
     tab.wait_for_selector("#detail:not([open])", state="attached")
-    assert tab.evaluate("Boolean(document.activeElement.closest('#finding-table'))"), "where the reader was"
+    browser.until(lambda: tab.evaluate("Boolean(document.activeElement.closest('#finding-table'))"), "where the reader was")
     tab.keyboard.press("/")
-    assert tab.evaluate("document.activeElement.id") == "search"
+    browser.until(lambda: tab.evaluate("document.activeElement.id") == "search", "/ goes to the search")
 
 
 def treemap(browser):
@@ -113,13 +139,13 @@ def treemap(browser):
     tab = browser.tab
     browser.open()
     tiles = tab.locator("#treemap a.tile")
-    assert tiles.count() > 0
-    assert tab.locator("#treemap a[tabindex='0']").count() == 1
+    browser.until(lambda: tiles.count() > 0, "the map has no rectangle")
+    browser.has(tab.locator("#treemap a[tabindex='0']"), 1, "stops for Tab")
     label = tiles.first.get_attribute("aria-label")
     tiles.first.focus()
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#detail[open]")
-    assert tab.locator("#detail-title .name").inner_text() in label
+    browser.until(lambda: tab.locator("#detail-title .name").inner_text() in label, label)
     tab.keyboard.press("Escape")
     tab.locator("#map-filters input").fill("no such function anywhere")
     tab.wait_for_function("document.querySelector('#map-note').innerText.includes('0 functions are found')")

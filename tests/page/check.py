@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from browser import Browser, keyboard, launched, looks, place, shown, treemap
+from browser import PATIENCE, Browser, keyboard, launched, looks, place, shown, treemap
 from playwright.sync_api import sync_playwright
 
 PAGE, REPORT, PICTURES = (Path(argument).resolve() for argument in sys.argv[1:4])
 REPORTS = json.loads(REPORT.read_text())
 FILES = REPORTS["files"]
-FINDINGS = [(file, finding) for file in FILES for finding in file["findings"]]
+# Those that do not count are a sentence.
+FINDINGS = [(file, finding) for file in FILES for finding in file["findings"] if finding.get("counted", True)]
 # What a profile brings is looked at in all its parts: a program with one is made to have them.
 PROFILED = any("profile" in file for file in FILES)
 FUNCTIONS = [(file, function) for file in FILES for function in file["isa_functions"]]
@@ -32,15 +33,16 @@ def sums(browser):
     """The numbers of the first screen, and of the lists, are those of the report."""
     statistics = REPORTS["statistics"]
     for severity, count in statistics["findings_by_severity"].items():
-        assert browser.number(f"data.count.{severity}") == count, severity
+        browser.shows(f"data.count.{severity}", count, severity)
     if FINDINGS:
-        assert browser.number("#finding-count data") == len(FINDINGS)
-        assert int(browser.tab.locator("#finding-table table").get_attribute("aria-rowcount")) == len(FINDINGS) + 1
+        browser.shows("#finding-count data", len(FINDINGS))
+        rows = browser.tab.locator("#finding-table table")
+        browser.until(lambda: int(rows.get_attribute("aria-rowcount")) == len(FINDINGS) + 1, "rows of findings")
     if FUNCTIONS:
-        assert browser.number("#function-count data") == len(FUNCTIONS)
+        browser.shows("#function-count data", len(FUNCTIONS))
     for reach in {function["reach"] for _, function in FUNCTIONS}:
         of_reach = [function for _, function in FUNCTIONS if function["reach"] == reach]
-        assert browser.number(f"#share data.verdict.{reach}") == len(of_reach), reach
+        browser.shows(f"#share data.verdict.{reach}", len(of_reach), reach)
     if len(FILES) > 1:
         for row in browser.tab.locator(".levels tbody tr").all():
             level = row.locator("th").inner_text()
@@ -56,14 +58,15 @@ def filters(browser):
         for value in sorted({finding[key] for _, finding in FINDINGS}):
             browser.open(f"#{key}={value}")
             wanted = sum(finding[key] == value for _, finding in FINDINGS)
-            assert browser.number("#finding-count data") == wanted, (key, value)
-            assert tab.locator("#finding-filters select").nth(0 if key == "rule" else 1).input_value() == value
+            browser.shows("#finding-count data", wanted, (key, value))
+            select = tab.locator("#finding-filters select").nth(0 if key == "rule" else 1)
+            browser.until(lambda: select.input_value() == value, (key, value))
     browser.open()
     tab.locator("#search").fill("no such function anywhere")
-    assert browser.number("#finding-count data") == 0
-    assert "no+such" in tab.evaluate("location.href")
+    browser.shows("#finding-count data", 0)
+    browser.until(lambda: "no+such" in tab.evaluate("location.href"), "the address has the search")
     tab.locator("#finding-filters .clear").click()
-    assert browser.number("#finding-count data") == len(FINDINGS)
+    browser.shows("#finding-count data", len(FINDINGS))
 
 
 def details(browser):
@@ -73,21 +76,23 @@ def details(browser):
     for file, finding in FINDINGS[::step]:
         browser.open(link("finding", file, finding))
         detail = tab.locator("#detail")
-        assert detail.locator(".message").inner_text() == shown(finding["message"])
-        assert shown(place(finding)) in detail.locator("dl").first.inner_text()
+        message = shown(finding["message"])
+        browser.until(lambda: detail.locator(".message").inner_text() == message, message)
+        browser.says(detail.locator("dl").first, shown(place(finding)))
         pointed = detail.locator("#pointed-at .address")
-        assert pointed.count() == 1, f"{file['path']}: no code at {place(finding)}"
-        assert pointed.inner_text() == finding["svma"][2:]
+        browser.has(pointed, 1, f"{file['path']}: code at {place(finding)}")
+        browser.until(lambda: pointed.inner_text() == finding["svma"][2:], finding["svma"])
         if finding.get("source"):
-            assert f":{finding['source']['line']}" in detail.locator("dl").first.inner_text()
+            browser.says(detail.locator("dl").first, f":{finding['source']['line']}")
     for file, function in FUNCTIONS[:: max(1, len(FUNCTIONS) // 6)]:
         browser.open(link("function", file, function))
-        assert tab.locator("#detail h2 .mark-of").count() == 1
+        browser.has(tab.locator("#detail h2 .mark-of"), 1, function)
         names = [step["function"] for step in function["path"] if step["function"]]
-        path = tab.locator("#detail .proof").inner_text() if names else ""
-        assert all(shown(name) in path for name in names), (names, path)
+        proof = tab.locator("#detail .proof")
+        browser.until(lambda: not names or all(shown(name) in proof.inner_text() for name in names), names)
         for feature, count in function["features"].items():
-            assert re.search(rf"\b{re.escape(feature)} {count:,}\b", tab.locator("#detail dl").first.inner_text()), feature
+            uses = re.compile(rf"\b{re.escape(feature)} {count:,}\b")
+            browser.until(lambda: uses.search(tab.locator("#detail dl").first.inner_text()), feature)
 
 
 def callers(browser):
@@ -98,7 +103,7 @@ def callers(browser):
     for file, finding in called:
         browser.open(link("finding", file, finding))
         rows = tab.locator("#detail .callers tbody tr")
-        assert rows.count() == len(finding["callers"])
+        browser.has(rows, len(finding["callers"]), "callers")
         for row, caller in zip(rows.all(), finding["callers"]):
             assert shown(caller["function"] or "no name") in row.locator("th").inner_text()
             assert row.locator("code").inner_text() == caller["svma"]
@@ -111,7 +116,7 @@ def callers(browser):
         assert first.count() or finding["callers"][0]["function"] not in hot
         if first.count():
             first.click()
-            assert shown(finding["callers"][0]["function"]) in tab.locator("#detail").inner_text()
+            browser.says(tab.locator("#detail"), shown(finding["callers"][0]["function"]))
 
 
 def hot(browser):
@@ -121,14 +126,15 @@ def hot(browser):
     assert heaviest or not PROFILED, "no function is hot"
     for file, function in heaviest:
         browser.open(link("function", file, function))
-        assert tab.locator("#detail[open]").count() == 1, function
+        browser.has(tab.locator("#detail[open]"), 1, function)
         weight = tab.locator("#detail dl .weight data").first.get_attribute("value")
         assert abs(float(weight) - function["share"]) < 1e-6, function
-        assert tab.locator("#detail .code .samples .bar").count() > 0 or "not on this page" in tab.locator("#detail").inner_text()
+        bars, detail = tab.locator("#detail .code .samples .bar"), tab.locator("#detail")
+        browser.until(lambda: bars.count() > 0 or "not on this page" in detail.inner_text(), f"{function}: its code")
         browser.check("hot function")
         browser.open("#by=weight&find=" + quote(function["function"] or function["svma"]))
         tile = tab.locator("#treemap a.tile:not(.faded)").first
-        assert (function["function"] or function["svma"]) in tile.get_attribute("aria-label")
+        browser.until(lambda: (function["function"] or function["svma"]) in tile.get_attribute("aria-label"), function)
 
 
 def weights(chromium):
@@ -160,19 +166,38 @@ def weights(chromium):
     weighed_page.write_text(page)
     browser = Browser(chromium, "light", weighed_page)
     browser.open()
-    shown_first = [float(data.get_attribute("value")) for data in browser.tab.locator("#finding-table tbody .weight data").all()]
+    bars = browser.tab.locator("#finding-table tbody .weight data")
+    browser.until(lambda: bars.count() > 0, "no weight")
+    shown_first = [float(data.get_attribute("value")) for data in bars.all()]
     assert shown_first == sorted(shown_first, reverse=True), "the heaviest first"
     least = 100 * shown_first[0]
     browser.tab.locator("#finding-filters input[type=number]").fill(f"{least}")
-    assert browser.number("#finding-count data") >= 1
-    assert browser.number("#finding-count data") <= len(FINDINGS)
-    assert browser.tab.locator("#map-filters select").first.input_value() == "weight"
+    browser.until(lambda: 1 <= browser.number("#finding-count data") <= len(FINDINGS), "some are as heavy")
+    measure = browser.tab.locator("#map-filters select").first
+    browser.until(lambda: measure.input_value() == "weight", "the map by weight")
     browser.check("weights")
     browser.tab.locator("#finding-table tbody a").first.click()
-    assert browser.tab.locator("#detail .code .samples .bar").count() > 0
+    browser.until(lambda: browser.tab.locator("#detail .code .samples .bar").count() > 0, "weights of instructions")
     browser.check("weights of instructions")
     browser.tab.screenshot(path=PICTURES / "weights.png")
     browser.context.close()
+
+
+def without_script(chromium):
+    """Without its script the page is a table of the findings, and does not wait for anything."""
+    context = chromium.new_context(java_script_enabled=False)
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    tab.goto(PAGE.as_uri())
+    assert tab.locator("h1").inner_text() == "deburr check"
+    rows = tab.locator("table.plain tbody tr")
+    across = REPORTS["across_files"]
+    assert rows.count() == min(500, len(FINDINGS) + len(across)), rows.count()
+    for row, (file, finding) in zip(rows.all(), FINDINGS[:20]):
+        said = row.inner_text()
+        assert finding["rule"] in said and shown(place(finding)) in said, (finding["rule"], said)
+    tab.screenshot(path=PICTURES / "without-script.png")
+    context.close()
 
 
 def main():
@@ -188,6 +213,7 @@ def main():
             browser.context.close()
             if not PROFILED:
                 weights(chromium)
+        without_script(chromium)
         chromium.close()
 
 

@@ -38,23 +38,23 @@ def function_link(file, name):
 def sums(browser):
     """The numbers of the first screen, of the lists and of the map are those of the report."""
     tab = browser.tab
-    assert (tab.locator("h1").inner_text() == "The new build is worse") == DIFF["worse"]
+    browser.until(lambda: (tab.locator("h1").inner_text() == "The new build is worse") == DIFF["worse"], "the heading")
     for fate, count in SUMS.items():
-        assert browser.number(f"data.fate.{fate}") == count, fate
+        browser.shows(f"data.fate.{fate}", count, fate)
     if sum(SUMS.values()):
-        assert browser.number("#finding-count data") == sum(SUMS.values())
+        browser.shows("#finding-count data", sum(SUMS.values()))
     for part, kind in (("came", "appeared"), ("went", "gone")):
         count = sum(file[f"functions_{part}"] for file in FILES)
-        assert browser.number(f"data.functions-{part}") == count
+        browser.shows(f"data.functions-{part}", count, part)
         own = tab.locator(f"#share data.verdict.{kind}")
         on_map = float(own.get_attribute("value")) if own.count() else 0
         # All functions of a file that only the new build has are new, too.
         assert on_map == count if all(file["old"] for file in FILES) else on_map >= count, (kind, on_map, count)
-    shown_levels = tab.locator("#facts .mark-of.v-raised, #facts .mark-of.v-lowered").count()
-    assert shown_levels == min(6, sum(len(file["levels"]) for file in FILES))
+    shown_levels = tab.locator("#facts .mark-of.v-raised, #facts .mark-of.v-lowered")
+    browser.has(shown_levels, min(6, sum(len(file["levels"]) for file in FILES)), "levels")
     for name, paths in (("only in the old build", DIFF["only_old"]), ("not compared", DIFF["skipped"])):
         if paths:
-            assert tab.locator("#limits summary", has_text=f"{len(paths)} file").filter(has_text=name).count() == 1, name
+            browser.has(tab.locator("#limits summary", has_text=f"{len(paths)} file").filter(has_text=name), 1, name)
 
 
 def without_rows(chromium):
@@ -84,26 +84,26 @@ def filters(browser):
     """Each filter leaves what the report has of it, and the address says so."""
     for fate, count in SUMS.items():
         browser.open(f"#change={fate}")
-        assert browser.number("#finding-count data") == count, fate
-        assert browser.tab.locator("#finding-table tbody tr").count() <= MOST_ROWS, "rows out of view"
+        browser.shows("#finding-count data", count, fate)
+        browser.until(lambda: browser.tab.locator("#finding-table tbody tr").count() <= MOST_ROWS, "rows out of view")
     for key in ("rule", "severity"):
         for value in sorted({group[key] for _, _, group in GROUPS}):
             for change in ("appeared", "gone"):
                 browser.open(f"#{key}={value}&change={change}")
                 wanted = sum(group["count"] for fate, _, group in GROUPS if group[key] == value and fate == change)
-                assert browser.number("#finding-count data") == wanted, (key, value, change)
+                browser.shows("#finding-count data", wanted, (key, value, change))
     for file in FILES[:5]:
         browser.open("#in=" + quote(shown(file["new"]), safe=""))
         wanted = sum(group["count"] for part in ("came", "went", "moved") for group in file[part]) + file["same"]
-        assert browser.number("#finding-count data") == wanted, file["new"]
+        browser.shows("#finding-count data", wanted, file["new"])
     browser.open()
     if not sum(SUMS.values()):
-        assert browser.tab.locator("#findings").is_hidden()
+        browser.until(lambda: browser.tab.locator("#findings").is_hidden(), "a list of nothing")
         return
     browser.tab.locator("#search").fill("no such function anywhere")
-    assert browser.number("#finding-count data") == 0
+    browser.shows("#finding-count data", 0)
     browser.tab.locator("#finding-filters .clear").click()
-    assert browser.number("#finding-count data") == sum(SUMS.values())
+    browser.shows("#finding-count data", sum(SUMS.values()))
 
 
 def details(browser):
@@ -111,15 +111,17 @@ def details(browser):
     detail = browser.tab.locator("#detail")
     for change, file, group in GROUPS[:: max(1, len(GROUPS) // 12)]:
         browser.open(link(change, file, group))
-        assert detail.locator(".message").inner_text() == shown(group["message"])
-        assert detail.locator("h2 .mark-of").first.inner_text() == change
+        message = shown(group["message"])
+        browser.until(lambda: detail.locator(".message").inner_text() == message, message)
+        browser.until(lambda: detail.locator("h2 .mark-of").first.inner_text() == change, change)
         pointed = detail.locator("#pointed-at .address")
-        assert pointed.count() == 1, f"{file['new']}: no code at {place(group)}"
-        assert pointed.inner_text() == group["svma"][2:]
+        browser.has(pointed, 1, f"{file['new']}: code at {place(group)}")
+        browser.until(lambda: pointed.inner_text() == group["svma"][2:], group["svma"])
         path = file["old"] if change == "gone" else file["new"]
-        assert shown(path) in detail.locator(".copyable code").last.inner_text().replace("'\\''", "'"), path
+        command = detail.locator(".copyable code").last
+        browser.until(lambda: shown(path) in command.inner_text().replace("'\\''", "'"), path)
         if group.get("source"):
-            assert f":{group['source']['line']}" in detail.locator("dl").first.inner_text()
+            browser.says(detail.locator("dl").first, f":{group['source']['line']}")
 
 
 def others(browser):
@@ -130,12 +132,13 @@ def others(browser):
             browser.open(f"#change={change}")
             browser.tab.locator("#finding-table tbody a").first.click()
             browser.tab.wait_for_selector("#detail[open]")
-            text = detail.inner_text()
-            assert words in text and detail.locator("#pointed-at .address").count() == 1, change
+            browser.says(detail, words, change)
+            browser.has(detail.locator("#pointed-at .address"), 1, change)
     # One place may have findings of several functions: each has a row, which opens as itself.
     expected = sorted((shown(moved["from"]), shown(moved["to"])) for file in FILES for moved in file["moved"])
     if 0 < len(expected) <= 10:
         browser.open("#change=moved")
+        browser.shows("#finding-count data", SUMS["moved"])
         addresses = [row.get_attribute("href") for row in browser.tab.locator("#finding-table tbody a").all()]
         seen = []
         for address in addresses:
@@ -151,12 +154,12 @@ def functions(browser):
     for file in FILES:
         for function in file["functions"][:: max(1, len(file["functions"]) // 5)]:
             browser.open(function_link(file, function["function"]))
-            assert detail.locator("h2 .mark-of").count() >= 1, function
+            browser.until(lambda: detail.locator("h2 .mark-of").count() >= 1, function)
+            browser.says(detail, function["new_svma"])
             text = detail.inner_text()
             for change in function["changes"]:
                 if change["what"] != "size":
                     assert change["old"] in text and change["new"] in text, change
-            assert function["new_svma"] in text
         for call in file["calls"][:: max(1, len(file["calls"]) // 5)]:
             browser.open(function_link(file, call["function"]))
             cells = [cell.inner_text() for cell in detail.locator("tr", has_text="calls of it").locator("td").all()]

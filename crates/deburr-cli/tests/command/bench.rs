@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn all_kernels_are_listed_with_their_variants() {
@@ -235,13 +235,24 @@ fn who_interrupts_it_gets_what_was_measured() {
     let mut command = Command::new(crate::program());
     command.args(["bench", "pause", "load", "--sample", "2000", "--threads", "1", "--format", "json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    let status = format!("/proc/{}/status", child.id());
+    let begun = Instant::now();
+    while !catches_interrupts(&fs::read_to_string(&status).unwrap()) {
+        assert!(begun.elapsed() < Duration::from_secs(300), "it never begins");
+        std::thread::yield_now();
+    }
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
     let record: Value = serde_json::from_slice(&ended.stdout).unwrap();
     assert_eq!(record["is_interrupted"], true);
+}
+
+/// Whether a process has a handler of SIGINT, by its `/proc/PID/status`.
+fn catches_interrupts(status: &str) -> bool {
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+    u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
 }
 
 /// A record in which `mov and mfence` takes 20 ns and `xchg` 5.

@@ -64,7 +64,7 @@ fn words(scratch: &Scratch) -> String {
 fn until(what: &str, is_true: impl Fn() -> bool) {
     let since = Instant::now();
     while !is_true() {
-        assert!(since.elapsed() < Duration::from_secs(30), "{what}");
+        assert!(since.elapsed() < Duration::from_secs(300), "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -314,9 +314,9 @@ fn command_that_ignores_everything_is_killed_at_the_second_interrupt_and_perf_at
 fn daemon_is_named_and_does_not_hold_anything_up() {
     let scratch = Scratch::new("record-daemon");
     let since = Instant::now();
-    let does = &["--", "sh", "-c", "(exec setsid sleep 5 </dev/null >/dev/null 2>&1) & exit 0"];
+    let does = &["--", "sh", "-c", "(exec setsid sleep 120 </dev/null >/dev/null 2>&1) & exit 0"];
     let output = by_clock(&scratch, WRITES, does);
-    assert!(since.elapsed() < Duration::from_secs(4));
+    assert!(since.elapsed() < Duration::from_secs(100), "it waits for the daemon");
     let said = stderr(&output);
     assert!(said.contains(" runs on, and recorded no more: deburr record --pid "), "{said}");
 }

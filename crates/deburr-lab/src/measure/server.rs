@@ -270,8 +270,14 @@ mod tests {
         let service = service("echo worn out; read line < /dev/null; sleep 0.2; exit 4", "true");
         let mut server = Server::start(&service, &Stop::default()).unwrap();
         assert!(server.still_serves().is_ok());
-        std::thread::sleep(Duration::from_millis(600));
-        let error = server.still_serves().unwrap_err().to_string();
+        let begun = Instant::now();
+        let error = loop {
+            match server.still_serves() {
+                Err(error) => break error.to_string(),
+                Ok(()) => assert!(begun.elapsed() < Duration::from_secs(60), "it serves on"),
+            }
+            std::thread::yield_now();
+        };
         assert_eq!(
             error,
             "ended with exit status 4 while it was to serve; the last that it printed:\nworn out"

@@ -152,5 +152,5 @@ fn hostile_lines_take_no_long_time() {
     for line in &lines {
         assert!(read(&mut line.repeat(8).as_bytes()).is_err());
     }
-    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }
