@@ -154,6 +154,7 @@ impl Analysis {
             when_hot,
             made_at_run_time: provenance.jit.is_some(),
             strict: self.config.strict,
+            include_runtime: self.config.include_runtime,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
         // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait

@@ -30,7 +30,7 @@ fn advise_on(
     target: Option<FeatureSet>,
 ) -> Vec<Advice> {
     let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
-    for finding in findings {
+    for finding in findings.iter().filter(|finding| finding.counted) {
         by_rule.entry(&finding.rule).or_default().push(finding);
     }
     let mut made = compilers(build);
@@ -299,6 +299,8 @@ mod tests {
             weight: None,
             callers: Vec::new(),
             compiler: None,
+            origin: None,
+            counted: true,
             source: None,
             message: "".into(),
             evidence: Evidence::from([evidence]),

@@ -113,7 +113,7 @@ pub(crate) fn examine<T>(
     }
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
-    report.findings = build::place(findings, &image, &program);
+    report.findings = build::place(findings, &image, &program, request.include_runtime);
     if let (Some(weighing), Some(weights)) = (&weighing, weights) {
         weigh::fill_in(&mut report, weighing, weights, (&image, &program));
     }

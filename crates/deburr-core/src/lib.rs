@@ -58,6 +58,7 @@ mod guards;
 pub mod listing;
 pub mod pattern;
 pub mod profile;
+mod provenance;
 pub mod remedy;
 pub mod report;
 pub mod request;

@@ -40,6 +40,8 @@ pub struct Request<'a> {
     /// Whether the code was made at run time, for the very CPU that it ran on: then nobody ships it, and no machine, check or
     /// compiler's flag is held against it. What it uses is still counted.
     pub made_at_run_time: bool,
+    /// Whether findings in code that the file's owner cannot change count like the others; see [`Origin`](crate::report::Origin).
+    pub include_runtime: bool,
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

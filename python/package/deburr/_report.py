@@ -151,6 +151,10 @@ class Statistics:
     """Findings that deburr.toml allows; the other counts of findings are without them."""
     findings_by_rule: Mapping[str, int]
     findings_by_severity: Mapping[str, int]
+    excluded_files: int | None = None
+    """Files and members of packages that --exclude leaves out."""
+    runtime_findings: int | None = None
+    """Findings with counted: false; the counts by rule and severity are without them."""
     elapsed_seconds: float | None = None
     """Only with --statistics."""
 
@@ -167,6 +171,8 @@ class Statistics:
             undecoded_bytes=it['undecoded_bytes'],
             functions=it['functions'],
             allowed=it['allowed'],
+            excluded_files=it.get('excluded_files'),
+            runtime_findings=it.get('runtime_findings'),
             findings_by_rule=it['findings_by_rule'],
             findings_by_severity=it['findings_by_severity'],
             elapsed_seconds=it.get('elapsed_seconds'),
@@ -448,6 +454,8 @@ class Advice:
     findings: int
     breaks: tuple[str, ...]
     """CPUs that it no longer runs on, the best first; empty where a target was given."""
+    without: str | None = None
+    """The flags to build without, whose place they take: -march=native."""
     removes: Mapping[str, int] | None = None
     """How many findings of each rule."""
     needs: str | None = None
@@ -460,6 +468,7 @@ class Advice:
         return cls(
             compiler=it['compiler'],
             flags=it['flags'],
+            without=it.get('without'),
             rules=tuple(it['rules']),
             findings=it['findings'],
             removes=it.get('removes'),
@@ -547,6 +556,11 @@ class Finding:
     compiler: str | None = None
     """What made the function (gcc 12.2, Go 1.22, assembler), where the file has several compilers and tells
     which."""
+    origin: Literal['go-runtime', 'rust-std', 'c-library', 'compiler-runtime'] | None = None
+    """Who wrote the function, where its name shows that the file's owner did not."""
+    counted: bool | None = None
+    """False where the finding does not count: the owner cannot change the function (origin), and the file
+    runs. Absent otherwise."""
     weight: Weight | None = None
     """With --profile, where the profile has the file: how much of the run it took."""
     callers: tuple[FindingCallers, ...] | None = None
@@ -568,6 +582,8 @@ class Finding:
             in_loop=it.get('in_loop', False),
             calls=it.get('calls'),
             compiler=it.get('compiler'),
+            origin=it.get('origin'),
+            counted=it.get('counted'),
             weight=None if it.get('weight') is None else Weight._of(it['weight']),
             callers=None if it.get('callers') is None else tuple(FindingCallers._of(one) for one in it['callers']),
         )

@@ -76,7 +76,7 @@ fn cibuildwheel_audits_the_wheels_of_the_example() {
     assert!(identifiers.lines().any(|line| line.starts_with("cp311-manylinux_")), "{identifiers}");
     let options: Value = serde_json::from_str(&run(&mut python(&tools, &[&project]))).unwrap();
     assert_eq!(options["requires"], serde_json::json!(["abi3audit", "deburr"]));
-    let command = "deburr check --baseline claim --fail-on error {wheel}";
+    let command = "deburr check --baseline claim --select claim-exceeded --fail-on error {wheel}";
     assert_eq!(options["command"][1], command, "{options}");
     let repair = options["repair"].as_str().unwrap();
     assert_eq!(repair, "auditwheel repair -w {dest_dir} {wheel}");
@@ -115,7 +115,7 @@ fn the_command_for_older_cibuildwheel_follows_the_repair() {
     let options: Value = serde_json::from_str(&run(&mut python(&tools, &[&project]))).unwrap();
     let repair = options["repair"].as_str().unwrap();
     assert!(
-        repair.ends_with("{wheel} && deburr check --baseline claim --fail-on error {dest_dir}/*.whl"),
+        repair.ends_with("{wheel} && deburr check --baseline claim --select claim-exceeded --fail-on error {dest_dir}/*.whl"),
         "{repair}"
     );
     for (flags, expected) in [("", Some(0)), ("-march=x86-64-v3", Some(1))] {

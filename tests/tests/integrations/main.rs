@@ -13,5 +13,6 @@ mod npm;
 mod pre_commit;
 mod release;
 mod rpm;
+mod sarif;
 mod tables;
 mod wheels;

@@ -148,7 +148,7 @@ const STAGES: [&[&str]; 12] = [
     &["image", "insn"],
     &["function"],
     &["finding", "idiom"],
-    &["benchmark", "danger", "profile", "remedy"],
+    &["benchmark", "danger", "profile", "provenance", "remedy"],
     &["rule"],
     &["report"],
     &["front", "request"],

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 pub(crate) struct Batch {
     /// When to show progress on the standard error
-    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
+    #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", hide_short_help = true, help_heading = "Output")]
     pub(crate) progress: Progress,
     #[command(flatten)]
     pub(crate) debug_files: DebugFiles,
@@ -31,20 +31,20 @@ pub(crate) enum Progress {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Packages")]
 pub(crate) struct Packages {
-    /// Packages within packages that are looked into; 0 looks into none at all
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Depth of packages within packages; 0 reads none
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 8)]
     pub(crate) max_depth: u32,
-    /// The largest binary, and the most that one package may need in memory besides it
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
+    /// Largest binary, and most other memory of one package
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "2G", value_parser = size)]
     pub(crate) max_member: u64,
     /// The most that a package may unpack to
-    #[arg(long, value_name = "SIZE", default_value = "64G", value_parser = size)]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", default_value = "64G", value_parser = size)]
     pub(crate) max_unpacked: u64,
-    /// How many times its size a compressed stream may unpack to, above 64 MiB
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    /// Largest ratio of a compressed stream, above 64 MiB
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 200)]
     pub(crate) max_ratio: u64,
     /// The most members of a package, with those of packages in it
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) max_members: u64,
 }
 

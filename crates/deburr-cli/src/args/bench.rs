@@ -1,6 +1,7 @@
 //! The options of `deburr bench`.
 
 use super::batch::Progress;
+use super::format::{FormatParser, Formatted, take_page};
 use clap::{Args, ValueEnum};
 use deburr_lab::bench::pace::{LONGEST_NS, Think};
 use deburr_lab::bench::run::Placement;
@@ -9,26 +10,26 @@ use std::path::PathBuf;
 
 /// The options of `deburr bench`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr bench llsc-loop                     what belongs to a rule
   deburr bench fetch-add store               kernels, by 1, 2, 4, … threads
   deburr bench atomics --threads 1,8,16      a suite
   deburr bench lock --section 0,200,1000 --think none,exponential:500
-                                             a lock, by how long it is kept and how soon wanted
+      a lock, by how long it is held and how soon it is wanted
   deburr bench --list                        what there is
   deburr bench --format json > machine.json  everything, for the record
-  deburr bench --show machine.json --html machine.html
+  deburr bench --show machine.json --format html=machine.html
                                              a page with figures
   deburr bench --compare-with machine.json   the same here, next to it
   deburr bench --show machine.json --predict 64
-                                             what 64 threads would get there (in preview)
+      what 64 threads would get there (in preview)
 
-Each variant of a kernel is a loop in assembly. All of them run in turn, in random order, until it
-is proven whether each is faster than the first, slower or the same. Times include the loop, whose
-own cost is on the first line.
+Each variant of a kernel is a loop in assembly. All of them run in turn, in
+random order, until it is proven whether each is faster than the first, slower
+or the same. Times include the loop, whose own cost is on the first line.
 
-Exit status: 0 measured, 2 some work could not be done, 130 interrupted (what was measured by then
-is printed).")]
+Exit status: 0 measured, 2 some work could not be done, 130 interrupted (what
+was measured by then is printed).")]
 pub(crate) struct Bench {
     /// Suites, kernels or rules [default: all kernels]
     #[arg(value_name = "NAME")]
@@ -40,14 +41,18 @@ pub(crate) struct Bench {
     /// Threads, several numbers one after the other [default: 1, 2, 4, … up to the processors; 1 for what shares nothing]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How to run")]
     pub(crate) threads: Vec<u32>,
-    /// The processors that threads are put on, one after the other, again from the first where there are more threads
-    /// [default: all that this process may use]
+    /// Processors for the threads, in their order [default: all]
+    ///
+    /// With more threads than processors, the first one follows the last. The default is all that this process may
+    /// use.
     #[arg(long, value_name = "LIST", help_heading = "How to run")]
     pub(crate) cpus: Option<Cpus>,
     /// Where the words are that threads work on
     #[arg(long, value_enum, default_value_t = Words::SameWord, value_name = "PLACE", help_heading = "How to run")]
     pub(crate) words: Words,
-    /// Time between two operations of a thread, in nanoseconds: none, fixed:NS or exponential:NS, several one after the other
+    /// Nanoseconds between a thread's operations: none, fixed:NS, exponential:NS
+    ///
+    /// Several are measured one after the other.
     #[arg(
         long,
         value_name = "TIME,…",
@@ -56,10 +61,14 @@ pub(crate) struct Bench {
         help_heading = "How to run"
     )]
     pub(crate) think: Vec<Think>,
-    /// Nanoseconds that a lock is kept beyond its own work, several numbers one after the other
+    /// Nanoseconds that a lock is held beyond its own work
+    ///
+    /// Several are measured one after the other.
     #[arg(long, value_name = "NS,…", value_delimiter = ',', default_value = "0", value_parser = clap::value_parser!(u32).range(0..=LONGEST_NS as i64), help_heading = "How to run")]
     pub(crate) section: Vec<u32>,
-    /// Milliseconds of a sample, up to 2000: a word of 32 bits counts no further
+    /// Milliseconds of a sample, at most 2000
+    ///
+    /// A word of 32 bits counts no further.
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=2_000), help_heading = "How to run")]
     pub(crate) sample: u32,
     /// Differences up to so many percent do not matter
@@ -79,18 +88,26 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "list"], help_heading = "Records")]
     pub(crate) show: Option<PathBuf>,
 
-    /// Also predict what several threads would get, from what was measured (in preview; see docs/contention-model.md)
+    /// Also predict the rates of more threads, in preview
+    ///
+    /// From what was measured; docs/contention-model.md has the model and its errors.
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "list", help_heading = "Records")]
     pub(crate) predict: Vec<u32>,
 
-    /// Output format
-    #[arg(long, value_enum, default_value_t = BenchFormat::Text, help_heading = "Output")]
-    pub(crate) format: BenchFormat,
+    /// Output format; html needs a file (repeatable) [default: text]
+    #[arg(long, value_parser = FormatParser::<BenchFormat>::new(), value_name = "FORMAT[=FILE]", help_heading = "Output")]
+    pub(crate) format: Vec<Formatted<BenchFormat>>,
     /// Also draw rates by number of threads, as wide as the terminal
     #[arg(long, conflicts_with = "list", help_heading = "Output")]
     pub(crate) chart: bool,
-    /// Also write a page with figures there
-    #[arg(long, value_name = "FILE", conflicts_with = "list", help_heading = "Output")]
+    /// The same as --format html=FILE
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "list",
+        hide_short_help = true,
+        help_heading = "Output"
+    )]
     pub(crate) html: Option<PathBuf>,
     /// Whether to show progress on the standard error
     #[arg(long, value_enum, default_value_t = Progress::Auto, value_name = "WHEN", help_heading = "Output")]
@@ -102,8 +119,30 @@ pub(crate) struct Bench {
 pub(crate) enum BenchFormat {
     Text,
     Json,
-    /// A line for each variant with so many threads, in the columns of the published tables
+    /// One line for each variant and number of threads
+    ///
+    /// In the columns of the published tables.
     Csv,
+    /// A page with figures, in one file
+    Html,
+}
+
+impl Bench {
+    /// The format that is printed.
+    pub(crate) fn printed(&self) -> BenchFormat {
+        let printed = self.format.iter().find(|given| given.format != BenchFormat::Html);
+        printed.map_or(BenchFormat::Text, |given| given.format)
+    }
+
+    /// Where the page goes.
+    ///
+    /// # Errors
+    /// As [`take_page`].
+    pub(crate) fn page(&self) -> Result<Option<PathBuf>, String> {
+        let (mut formats, mut html) = (self.format.clone(), self.html.clone());
+        take_page(&mut formats, BenchFormat::Html, &mut html)?;
+        Ok(html)
+    }
 }
 
 /// Where the words are that threads work on.

@@ -5,46 +5,68 @@
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
 use super::fail_on::FailOn;
-use super::format::{Destination, DestinationParser};
+use super::format::{Destination, FormatParser, ReportFormat};
+use super::scope::Scope;
 use clap::Args;
 use std::path::PathBuf;
 
 /// The options of `deburr check`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr check /usr/bin/postgres
   deburr check --target armv8.1-a --target x86-64-v3 /opt/app
   deburr check --baseline x86-64-v2 --select above-baseline build/
-  deburr check --baseline claim dist/*.whl    what wheels, packages and images promise by themselves
+  deburr check --baseline claim dist/*.whl
+      what wheels, packages and images promise by themselves
   deburr check --format json --output report.json /usr/lib
   deburr check app.deb app.whl image.tar
-  deburr check --format text --format sarif=deburr.sarif --format junit=deburr.xml build/
-  deburr check --format html=report.html build/    a page to look at, and to send
-  deburr check --format parquet=tables/ *.deb    rows for SQL: deburr query level-census tables/
-  deburr check --add-allowances build/    accept what is found today, in deburr.toml
-  deburr check --measured machine.json build/    what costs most on that machine first
-  deburr check --profile perf.data /usr/bin/postgres    what takes most of that run first
-  deburr check --profile perf.data jit-4711.dump    and code that was made at run time
-  deburr check --tried v2.json build/    what runs as a CPU of that level entered
+  deburr check --format text --format sarif=deburr.sarif \\
+      --format junit=deburr.xml build/
+  deburr check --format html=report.html build/
+      a page to look at, and to send
+  deburr check --format parquet=tables/ *.deb
+      rows for SQL: deburr query level-census tables/
+  deburr check --add-allowances build/
+      accept what is found today, in deburr.toml
+  deburr check --measured machine.json build/
+      what costs most on that machine first
+  deburr check --profile perf.data /usr/bin/postgres
+      what takes most of that run first
+  deburr check --profile perf.data jit-4711.dump
+      and code that was made at run time
+  deburr check --tried v2.json build/
+      what runs as a CPU of that level entered
+  deburr check --exclude '*/tests/*' app.whl
   deburr check --closure --root unpacked/ unpacked/usr/bin/server
   curl -s https://example.org/tool | deburr check -
 
 Formats:
   text     for people: by file and rule, with a summary
-  concise  one line a finding: PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]
+  concise  one line for each finding:
+           PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]
   json     everything that is known of each file; `deburr schema` describes it
   sarif    SARIF 2.1.0, for code scanning
   github   annotations of GitHub Actions
-  junit    JUnit XML: a suite for each file, a failure for each finding at or above --fail-on
-  lintian  tags as lintian prints them: E: PACKAGE: deburr-RULE MESSAGE [PATH:SVMA]
-  html     a page to look at, in one file: what is needed and why, findings with their code, a map
-  parquet  four tables for SQL, in a directory: artefacts, files, functions, findings; runs add up
-  variant-json  the least that a wheel variant has to state of the CPU, for each package
+  junit    JUnit XML: a suite for each file, a failure for each finding at or
+           above --fail-on
+  lintian  tags as lintian prints them, one for each rule of a file:
+           E: PACKAGE: deburr-RULE MESSAGE [PATH:SVMA]
+  html     a page in one file: what is needed and why, findings with their
+           code, a map
+  parquet  four tables for SQL, in a directory: artefacts, files, functions,
+           findings; runs add up
+  variant-json  the least that a wheel variant must state of the CPU, for each
+           package
 
-deburr.toml may set target, baseline, select, ignore, preview, strict and fail-on, change severities,
-allow findings and state guards; the command line wins.
+Findings in language runtimes and in C libraries that are linked statically are
+counted apart, and fail nothing unless they mean that the file does not run.
 
-Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be checked.")]
+deburr.toml may set target, baseline, select, ignore, preview, strict,
+include-runtime and fail-on, change severities, allow findings and state guards;
+the command line wins.
+
+Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be
+checked.")]
 pub(crate) struct Check {
     /// Files, directories, packages and jitdumps; - is the standard input
     #[arg(required = true, value_name = "PATH")]
@@ -52,50 +74,60 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisOptions,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
 
-    /// Accept all findings of this run: write allowances into the configuration, or into FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
+    /// Accept all findings of this run in deburr.toml, or FILE
+    #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
     pub(crate) add_allowances: Option<Option<PathBuf>>,
     /// The severity from which a finding makes the exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,
-    /// Make a warning of each note that says that something is not proven, and presume nothing
+    /// Report what is not proven as warnings, and presume nothing
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
 
-    /// Weigh findings by where a program spends its time: perf.data, the text of perf script, pprof or callgrind's output (can be given more than once)
+    /// Weigh findings by a profile of the program (repeatable)
+    ///
+    /// perf.data, the text of perf script, pprof, or callgrind's output.
     #[arg(long, value_name = "FILE", help_heading = "Profile")]
     pub(crate) profile: Vec<PathBuf>,
     /// The event of the profile that counts [default: the one that says where time goes, such as cycles or cpu-clock]
-    #[arg(long, value_name = "NAME", requires = "profile", help_heading = "Profile")]
+    #[arg(long, hide_short_help = true, value_name = "NAME", requires = "profile", help_heading = "Profile")]
     pub(crate) profile_event: Option<String>,
-    /// Show only the N findings that take most, of each file, in text
-    #[arg(long, value_name = "N", requires = "profile", help_heading = "Profile")]
+    /// Heaviest findings of each file to show in text
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "profile", help_heading = "Profile")]
     pub(crate) top: Option<usize>,
-    /// In text, show no findings one by one that take less of the run than this, in percent
-    #[arg(long, value_name = "PERCENT", requires = "profile", default_value_t = 0.1, value_parser = percent, help_heading = "Profile")]
+    /// Least share of the run, in percent, to show in text
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", requires = "profile", default_value_t = 0.1, value_parser = percent, help_heading = "Profile")]
     pub(crate) min_share: f64,
 
-    /// Order findings by what they cost on the machine of this record of `deburr bench --format json`
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Order findings by costs in a record of `deburr bench`
+    ///
+    /// FILE is what `deburr bench --format json` wrote on the machine that counts.
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Output")]
     pub(crate) measured: Option<PathBuf>,
-    /// Show what the runs of this record of `deburr try` entered, next to the verdicts (can be given more than once)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Show what a record of `deburr try` entered (repeatable)
+    ///
+    /// Next to the verdicts of the functions.
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Output")]
     pub(crate) tried: Vec<PathBuf>,
-    /// Output format, and the file it goes to (can be given more than once) [default: text]
-    #[arg(long, value_parser = DestinationParser, value_name = "FORMAT[=FILE]", help_heading = "Output")]
+    /// Output format, and the file it goes to (repeatable) [default: text]
+    #[arg(long, value_parser = FormatParser::<ReportFormat>::new(), value_name = "FORMAT[=FILE]", help_heading = "Output")]
     pub(crate) format: Vec<Destination>,
     /// Indent JSON also where the output is no terminal
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub(crate) pretty: bool,
-    /// The file for the format that has none of its own, instead of the standard output
+    /// File for the format without one, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Findings shown for each rule of a file in text, the worst first; 0 shows all [default: 3; with --verbose: all]
+    /// Findings per rule and file in text; 0: all [default: 3]
+    ///
+    /// The worst first. With --verbose the default is all.
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub(crate) limit: Option<usize>,
     /// Account for all executable bytes, and say how long the run took
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub(crate) statistics: bool,
     /// List what was skipped, with the reasons
     #[arg(long, help_heading = "Output")]
@@ -109,11 +141,15 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) batch: Batch,
-    /// Look at the shared libraries that each file needs, too: their checks of the CPU guard code of others
-    #[arg(long, help_heading = "Input")]
+    /// Also read needed shared libraries, for their checks
+    ///
+    /// Checks of the CPU in a library guard code of the files that call it.
+    #[arg(long, hide_short_help = true, help_heading = "Input")]
     pub(crate) closure: bool,
-    /// The folder that stands for / where libraries are looked for, such as an unpacked package [default: /]
-    #[arg(long, value_name = "DIR", requires = "closure", help_heading = "Input")]
+    /// Folder that stands for / with --closure [default: /]
+    ///
+    /// Such as an unpacked package.
+    #[arg(long, hide_short_help = true, value_name = "DIR", requires = "closure", help_heading = "Input")]
     pub(crate) root: Option<PathBuf>,
 }
 

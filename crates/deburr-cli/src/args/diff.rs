@@ -3,39 +3,46 @@
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
 use super::fail_on::FailOn;
-use super::format::DiffFormat;
+use super::format::{DiffFormat, FormatParser, Formatted};
+use super::scope::Scope;
 use clap::Args;
 use std::path::PathBuf;
 
 /// The options of `deburr diff`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr diff build-old/server build-new/server
   deburr diff unpacked-1.2/ unpacked-1.3/
   deburr diff curl_7.88.1-10_arm64.deb curl_8.5.0-2_arm64.deb
-  deburr diff pool-old/ pool-new/         packages in folders pair by their names, without versions
-  deburr diff server.rpm unpacked/        a package, and a folder with the files of another
+  deburr diff pool-old/ pool-new/
+      packages in folders pair by their names, without versions
+  deburr diff server.rpm unpacked/
+      a package, and a folder with the files of another
   docker save app:2 | deburr diff app-1.tar -
   deburr diff --baseline x86-64-v2 --fail-on error old/ new/
   deburr diff --format json old.so new.so
-  deburr diff --format html old/ new/ > diff.html    a page to look at
+  deburr diff --format html=diff.html old/ new/    a page to look at
 
-Files are paired by their paths in the folder or the package; then without the versions and hashes
-in their names; then, if they moved, by their names alone. Whatever check reads as a package can be
-either side, or are in it; a package's own name does not matter.
+Files are paired by their paths in the folder or the package; then without the
+versions and hashes in their names; then, if they moved, by their names alone.
+Whatever check reads as a package can be either side, or are in it; a package's
+own name does not matter.
 
-Functions are matched by name: demangled, without .part, .constprop, .isra, .cold and .llvm
-suffixes. Code without names is compared by its findings alone.
+Functions are matched by name: demangled, without .part, .constprop, .isra,
+.cold and .llvm suffixes. Code without names is compared by its findings alone.
 
-NEW is worse than OLD if one of its files needs a higher level, or has findings at or above
---fail-on that the file in OLD has not; all findings of a file that only NEW has count. Whatever
-else changed is reported, and is neither better nor worse.
+NEW is worse than OLD if one of its files needs a higher level, or has findings
+at or above --fail-on that the file in OLD has not; all findings of a file that
+only NEW has count. Whatever else changed is reported, and is neither better nor
+worse.
 
-deburr.toml holds as it does for check: findings that it allows are none in either build.
+deburr.toml holds as it does for check: findings that it allows are none in
+either build.
 
-Exit status: 0 nothing is worse, 1 something is worse, 2 something could not be compared.")]
+Exit status: 0 nothing is worse, 1 something is worse, 2 something could not be
+compared.")]
 pub(crate) struct Diff {
-    /// The old build: a file, a directory, a package, a container image, or - for the standard input
+    /// Old build: file, directory, package, container image, or -
     #[arg(value_name = "OLD")]
     pub(crate) old: PathBuf,
     /// The new build, likewise
@@ -44,14 +51,16 @@ pub(crate) struct Diff {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisOptions,
-    /// The severity from which a finding that came makes the exit status 1 [default: warning]
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// Least severity of a new finding for exit status 1 [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
     pub(crate) fail_on: Option<FailOn>,
 
     /// Output format
-    #[arg(long, value_enum, default_value_t = DiffFormat::Text, help_heading = "Output")]
-    pub(crate) format: DiffFormat,
-    /// Lines shown for each kind of change of a file in text; 0 shows all
+    #[arg(long, value_parser = FormatParser::<DiffFormat>::new(), default_value = "text", value_name = "FORMAT[=FILE]", help_heading = "Output")]
+    pub(crate) format: Formatted<DiffFormat>,
+    /// Lines per kind of change and file in text; 0: all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,
 

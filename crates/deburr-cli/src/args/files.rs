@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 44] = [
+pub(crate) const FILES: [(&str, &str, Role); 47] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -41,6 +41,7 @@ pub(crate) const FILES: [(&str, &str, Role); 44] = [
     ("show", "debug_dir", Role::Reads),
     ("diff", "old", Role::Reads),
     ("diff", "new", Role::Reads),
+    ("diff", "format", Role::Writes),
     ("diff", "config", Role::Reads),
     ("diff", "debug_dir", Role::Reads),
     ("fix", "paths", Role::Reads),
@@ -56,6 +57,7 @@ pub(crate) const FILES: [(&str, &str, Role); 44] = [
     ("compare", "output", Role::Fills),
     ("compare", "record", Role::Begins),
     ("compare", "resume", Role::Continues),
+    ("compare", "format", Role::Writes),
     ("compare", "html", Role::Writes),
     ("compare", "export_hyperfine", Role::Writes),
     ("try", "root", Role::Reads),
@@ -63,5 +65,6 @@ pub(crate) const FILES: [(&str, &str, Role); 44] = [
     ("record", "output", Role::Writes),
     ("bench", "compare_with", Role::Reads),
     ("bench", "show", Role::Reads),
+    ("bench", "format", Role::Writes),
     ("bench", "html", Role::Writes),
 ];

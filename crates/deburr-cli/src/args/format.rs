@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use std::ffi::OsStr;
+use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -47,35 +48,75 @@ pub(crate) enum ReportFormat {
 
 /// A format, and where it goes: `sarif=report.sarif`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Destination {
-    pub(crate) format: ReportFormat,
+pub(crate) struct Formatted<F> {
+    pub(crate) format: F,
     /// `None`: the standard output, or what `--output` says.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Reads a [`Destination`].
-#[derive(Debug, Clone)]
-pub(super) struct DestinationParser;
+/// A format of findings, and where it goes.
+pub(crate) type Destination = Formatted<ReportFormat>;
 
-impl TypedValueParser for DestinationParser {
-    type Value = Destination;
+/// Takes the page out of the formats of a verb that prints one format, and writes a page only to a file. `html`: the file that an
+/// older option names.
+///
+/// # Errors
+/// For people: where two formats would be printed, or a file is given that no page goes to.
+pub(crate) fn take_page<F: Copy + PartialEq>(
+    formats: &mut Vec<Formatted<F>>,
+    page: F,
+    html: &mut Option<PathBuf>,
+) -> Result<(), String> {
+    for given in formats.extract_if(.., |given| given.format == page) {
+        let file = given.file.ok_or("--format html: give it a file, as in --format html=FILE")?;
+        if html.replace(file).is_some() {
+            return Err("--format html: two pages for one run".to_owned());
+        }
+    }
+    match formats.as_slice() {
+        [Formatted { file: Some(_), .. }] => {
+            Err("--format: only html goes to a file; redirect the others".to_owned())
+        }
+        [] | [_] => Ok(()),
+        _ => Err("--format: two formats for the standard output".to_owned()),
+    }
+}
+
+/// Reads a [`Formatted`].
+#[derive(Debug)]
+pub(super) struct FormatParser<F>(PhantomData<fn() -> F>);
+
+impl<F> FormatParser<F> {
+    pub(super) const fn new() -> FormatParser<F> {
+        FormatParser(PhantomData)
+    }
+}
+
+impl<F> Clone for FormatParser<F> {
+    fn clone(&self) -> FormatParser<F> {
+        FormatParser::new()
+    }
+}
+
+impl<F: ValueEnum + Clone + Send + Sync + 'static> TypedValueParser for FormatParser<F> {
+    type Value = Formatted<F>;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
         value: &OsStr,
-    ) -> Result<Destination, clap::Error> {
+    ) -> Result<Formatted<F>, clap::Error> {
         let bytes = value.as_bytes();
         let (format, file) = match bytes.iter().position(|&byte| byte == b'=') {
             Some(at) => (OsStr::from_bytes(&bytes[..at]), Some(OsStr::from_bytes(&bytes[at + 1..]))),
             None => (value, None),
         };
-        let format = EnumValueParser::<ReportFormat>::new().parse_ref(command, argument, format)?;
-        Ok(Destination { format, file: file.map(PathBuf::from) })
+        let format = EnumValueParser::<F>::new().parse_ref(command, argument, format)?;
+        Ok(Formatted { format, file: file.map(PathBuf::from) })
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(ReportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+        Some(Box::new(F::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
     }
 }

@@ -7,24 +7,31 @@ use std::path::PathBuf;
 
 /// The options of `deburr show`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  deburr show ./server spin_lock                  a function, by its symbol or demangled name
-  deburr show ./server 0x13b77c                   the function that holds an address
-  deburr show counters.o .text+0x18               a place in an object, as check shows it
+#[command(after_long_help = "Examples:
+  deburr show ./server spin_lock
+      a function, by its symbol or demangled name
+  deburr show ./server 0x13b77c
+      the function that holds an address
+  deburr show counters.o .text+0x18
+      a place in an object, as check shows it
   deburr show 'lib.a(counters.o)' count           a member of an archive
   deburr show --syntax intel --bytes ./server 'parse_*'
 
 What is shown next to the instructions:
-  ┌ │ └   a loop, by depth               ┏ ┃ ┗   from load-exclusive to store-exclusive
-  → name  where a branch leads           [AVX2]  needed beyond --baseline, or the first level
+  ┌ │ └   a loop, by depth
+  ┏ ┃ ┗   from load-exclusive to store-exclusive
+  → name  where a branch leads
+  [AVX2]  needed beyond --baseline, or the first level
 
-Exit status: 0 shown, 2 no function, or several, answer to the name, or the file cannot be read.")]
+Exit status: 0 shown, 2 no function, or several, answer to the name, or the file
+cannot be read.")]
 pub(crate) struct Show {
     /// An ELF file, a static archive, or its member as lib.a(member.o)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// A function (its name, a part of it, or a pattern with * and ?), an address 0x…, or name+0x… with the name of a
-    /// function or section
+    /// Function, address 0x…, or offset name+0x…
+    ///
+    /// A function is a name, a part of one, or a pattern with * and ?. An offset is that of a function or a section.
     #[arg(value_name = "FUNCTION|ADDRESS")]
     pub(crate) place: String,
 

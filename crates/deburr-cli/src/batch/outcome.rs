@@ -57,4 +57,6 @@ pub(crate) enum Outcome<P> {
     Incomplete(Skipped),
     /// Members of a package that are neither binaries nor packages.
     PassedOver(u64),
+    /// Members of a package that the user leaves out.
+    Excluded(u64),
 }

@@ -33,6 +33,7 @@ struct Taker<'t, 'b, 'a, P> {
     binaries: u64,
     held_to_nothing: u64,
     others: u64,
+    excluded: u64,
     /// Bytes of the package read so far.
     read: u64,
 }
@@ -54,6 +55,10 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
     }
 
     fn object(&mut self, object: Object, pass: Pass<'a>) -> Result<(), Stopped> {
+        if self.crew.plan.excluded.has(&object.path) {
+            self.excluded += 1;
+            return Ok(());
+        }
         let arch = arch_of(&object.bytes);
         let held = self.book.of_member(&object.path, arch);
         let held = held.map(|held| self.variants.of_member(&object.path, arch, held));
@@ -70,6 +75,10 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
     }
 
     fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped> {
+        if path != self.path && self.crew.plan.excluded.has(&path) {
+            self.excluded += 1;
+            return Ok(());
+        }
         self.seat.wait_for_room()?;
         // A member is not named by the user, as a file in a folder is not.
         let named = path == self.path && self.file.is_named();
@@ -132,6 +141,7 @@ impl<'a> Crew<'a> {
             binaries: 0,
             held_to_nothing: 0,
             others: 0,
+            excluded: 0,
             read: 0,
         };
         // A panic must cost one package and not the batch.
@@ -140,6 +150,7 @@ impl<'a> Crew<'a> {
             None => read_layout(&path, &ImageLayout::new(&file.place), limits, &mut taker),
         }));
         outcomes.push(Outcome::PassedOver(taker.others));
+        outcomes.push(Outcome::Excluded(taker.excluded));
         let said = self
             .plan
             .analysis

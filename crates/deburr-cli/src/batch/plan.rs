@@ -3,6 +3,8 @@
 use crate::analysis::Analysis;
 use crate::args::analysis::AnalysisOptions;
 use crate::args::batch::Batch;
+use crate::args::scope::Scope;
+use crate::config::exclude::Excluded;
 use crate::input::held::HeldInputs;
 use deburr_package::Limits;
 use std::num::NonZeroUsize;
@@ -26,6 +28,8 @@ pub(crate) struct BatchPlan {
     pub(crate) held: HeldInputs,
     /// How much a package may hold.
     pub(crate) limits: Limits,
+    /// Which files and members are left out.
+    pub(crate) excluded: Excluded,
 }
 
 impl BatchPlan {
@@ -41,6 +45,14 @@ impl BatchPlan {
             describes: false,
             held: HeldInputs::new(),
             limits: batch.packages.limits(),
+            excluded: Excluded::default(),
         })
+    }
+
+    /// The same, of the files and findings that count.
+    pub(crate) fn within(mut self, scope: &Scope) -> BatchPlan {
+        self.excluded = Excluded::new(&scope.exclude);
+        self.analysis.config.include_runtime |= scope.include_runtime;
+        self
     }
 }

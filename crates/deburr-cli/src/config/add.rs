@@ -36,14 +36,14 @@ pub(crate) struct Added {
 impl Additions {
     /// Takes all findings out of a report, as the allowances that will be written for them do.
     pub(crate) fn take(&mut self, report: &mut Report) -> Vec<Allowed> {
-        report.allowed += report.findings.len() as u64;
-        for finding in &report.findings {
+        report.allowed += report.counted().count() as u64;
+        for finding in report.counted() {
             let function = finding.function.as_deref().unwrap_or(NO_NAME).to_owned();
             *self.counts.entry((finding.rule.clone(), report.path.clone(), function)).or_default() += 1;
         }
         let reason: Arc<str> = REASON.into();
         let allow = |finding| Allowed { finding, reason: reason.clone() };
-        std::mem::take(&mut report.findings).into_iter().map(allow).collect()
+        report.findings.extract_if(.., |finding| finding.counted).map(allow).collect()
     }
 
     /// Writes them to the file that is given, or else to the one in use.

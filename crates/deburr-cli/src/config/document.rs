@@ -22,9 +22,24 @@ use toml::Spanned;
 /// The file's name.
 pub(crate) const NAME: &str = "deburr.toml";
 /// Keys of the file and of its tables, for suggestions.
-const KEYS: [&str; 16] = [
-    "target", "baseline", "select", "ignore", "preview", "strict", "fail-on", "severity", "allow", "guard",
-    "rule", "function", "file", "count", "implies", "reason",
+const KEYS: [&str; 17] = [
+    "target",
+    "baseline",
+    "select",
+    "ignore",
+    "preview",
+    "strict",
+    "include-runtime",
+    "fail-on",
+    "severity",
+    "allow",
+    "guard",
+    "rule",
+    "function",
+    "file",
+    "count",
+    "implies",
+    "reason",
 ];
 /// What a rule's severity can be changed to.
 const SEVERITIES: [(&str, Option<Severity>); 4] = [
@@ -49,6 +64,8 @@ pub(crate) struct Config {
     pub(crate) preview: bool,
     /// Whether notes on what is not proven are warnings.
     pub(crate) strict: bool,
+    /// Whether findings in language runtimes count.
+    pub(crate) include_runtime: bool,
     pub(crate) fail_on: Option<FailOn>,
     /// Rules with another severity than their own; `None`: off.
     pub(crate) severity: BTreeMap<&'static str, Option<Severity>>,
@@ -69,6 +86,8 @@ struct Document {
     preview: bool,
     #[serde(default)]
     strict: bool,
+    #[serde(default)]
+    include_runtime: bool,
     fail_on: Option<Spanned<String>>,
     #[serde(default)]
     severity: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -117,6 +136,7 @@ impl Config {
             ignore: source.rules(document.ignore)?,
             preview: document.preview,
             strict: document.strict,
+            include_runtime: document.include_runtime,
             fail_on: fail_on.transpose()?,
             severity,
             allowances: allowances.collect::<Result<_, _>>()?,

@@ -4,6 +4,7 @@
 pub(crate) mod add;
 pub(crate) mod allow;
 pub(crate) mod document;
+pub(crate) mod exclude;
 pub(crate) mod guard;
 mod path;
 mod source;

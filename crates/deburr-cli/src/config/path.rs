@@ -3,7 +3,7 @@
 use deburr_core::pattern;
 
 /// Whether a pattern describes a path, or the end of one.
-pub(super) fn is_file(wanted: &str, path: &str) -> bool {
+pub(crate) fn is_file(wanted: &str, path: &str) -> bool {
     ends_of(path).any(|end| pattern::matches(plain(wanted), end))
 }
 
@@ -15,7 +15,7 @@ pub(super) fn ends_of(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A path without the `./` in front that makes no difference.
-pub(super) fn plain(path: &str) -> &str {
+pub(crate) fn plain(path: &str) -> &str {
     path.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 

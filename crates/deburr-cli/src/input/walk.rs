@@ -6,6 +6,7 @@
 
 use super::content::Content;
 use super::image_layout::ImageLayout;
+use crate::config::exclude::Excluded;
 use crate::identity::Identity;
 use crate::system_error::error_text;
 use deburr_package::BLOCK;
@@ -125,6 +126,14 @@ struct Found<'o> {
 }
 
 impl Walked {
+    /// Leaves some files out, and says how many.
+    pub(crate) fn exclude(&mut self, excluded: &Excluded) -> u64 {
+        let before = self.files.len() + self.skipped.len();
+        self.files.retain(|file| !excluded.has(&file.path.display().to_string()));
+        self.skipped.retain(|skip| !excluded.has(&skip.path));
+        (before - self.files.len() - self.skipped.len()) as u64
+    }
+
     /// Adds what the caller holds, by names that no other file of the walk has.
     pub(crate) fn add_held(&mut self, names: &[&Path]) {
         self.files.extend((0..).zip(names).map(|(number, name)| InputFile::stream(name, number)));

@@ -183,6 +183,34 @@ fn links_and_cycles_are_visited_once_and_special_files_are_skipped() {
 }
 
 #[test]
+fn excluded_files_and_members_are_counted_and_not_checked() {
+    let scratch = Scratch::new("excluded");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deburr-core/fixtures");
+    let object = fs::read(fixtures.join("llsc_loop/hit-cas.o")).unwrap();
+    scratch.file("tree/a.o", &object);
+    scratch.file("tree/tests/b.o", &object);
+    scratch.file("in/lib/c.o", &object);
+    scratch.file("in/tests/d.o", &object);
+    let (tree, package) = (scratch.join("tree"), scratch.join("tree/p.tar"));
+    let mut tar = Command::new("tar");
+    tar.arg("-cf").arg(&package).arg("-C").arg(scratch.join("in")).args(["lib", "tests"]);
+    assert!(tar.status().unwrap().success());
+    let paths = |options: &[&str]| {
+        let (document, output) = json(&[options, &[tree.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let files = document["files"].as_array().unwrap().iter();
+        let names = files.map(|file| file["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), document["statistics"]["excluded_files"].as_u64().unwrap())
+    };
+    let all = ["a.o", "c.o", "d.o", "b.o"].map(str::to_owned).to_vec();
+    assert_eq!(paths(&[]), (all, 0));
+    assert_eq!(paths(&["--exclude", "tests"]), (["a.o", "c.o"].map(str::to_owned).to_vec(), 2));
+    assert_eq!(paths(&["--exclude", "*.tar", "--exclude=b.*"]), (vec!["a.o".to_owned()], 2));
+    let output = deburr(&["check", "--exclude", "tests", tree.to_str().unwrap()]);
+    assert!(stdout(&output).contains("2 files left out by --exclude\n"), "{}", stdout(&output));
+}
+
+#[test]
 fn huge_sparse_file_is_refused_at_once() {
     let scratch = Scratch::new("huge");
     let path = scratch.file("huge", &arm32());
@@ -214,7 +242,15 @@ fn unknown_names_are_answered_with_a_hint() {
 fn man_page_holds_the_verbs_and_completions_are_printed() {
     let page = stdout(&deburr(&["man"]));
     assert!(page.contains("DEBURR CHECK") && page.contains("fail\\-on"));
-    assert!(stdout(&deburr(&["completions", "bash"])).contains("_deburr"));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&deburr(&["completions", shell]));
+        for offered in ["_deburr", "llsc-loop", "x86-64-v3", "zen4", "neoverse-n1", "claim"] {
+            assert!(
+                script.contains(offered) || offered == "_deburr" && shell == "fish",
+                "{shell}: {offered}"
+            );
+        }
+    }
     let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }

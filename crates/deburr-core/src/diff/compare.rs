@@ -342,7 +342,7 @@ fn kind_of(finding: &PlacedFinding) -> Kind {
 
 fn by_key(inspection: &Inspection) -> Found<'_> {
     let mut found = Found::new();
-    for finding in &inspection.report.findings {
+    for finding in inspection.report.counted() {
         let function = finding.function.as_deref().map(plain_name).unwrap_or_default();
         found.entry((function, kind_of(finding))).or_default().push(finding);
     }

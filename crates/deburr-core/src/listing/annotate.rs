@@ -89,7 +89,7 @@ impl<'f> About<'f> {
                 known.features = known.features.union(features);
             }
         }
-        for finding in &report.findings {
+        for finding in report.counted() {
             let at = svma_of(image, finding).and_then(|svma| image.code_offset(svma));
             if let Some(start) = at.and_then(whole) {
                 functions.entry(start).or_default().findings.push(finding);

@@ -12,7 +12,9 @@ use crate::function::atomics::{Atomics, Fate};
 use crate::function::reach::{self, Reach, Step, Verdict, group_of};
 use crate::image::{Image, Linkage, Producers, SourceLines, Symbol, SymbolOrigin};
 use crate::insn::{self, FeatureGroup};
+use crate::provenance::Origins;
 use crate::remedy::{Compiler, Maker, version};
+use crate::rule;
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +148,14 @@ pub(crate) fn isa_functions(
 }
 
 /// Findings with their functions' names, their addresses as other tools show them, and their source lines.
-pub(crate) fn place(findings: Vec<Finding>, image: &Image<'_>, program: &Program) -> Vec<PlacedFinding> {
+///
+/// `counts_runtime`: whether those in code that the owner cannot change count like the others.
+pub(crate) fn place(
+    findings: Vec<Finding>,
+    image: &Image<'_>,
+    program: &Program,
+    counts_runtime: bool,
+) -> Vec<PlacedFinding> {
     let lines = (!findings.is_empty()).then(|| SourceLines::of(image)).flatten();
     let mut names = FunctionNames::default();
     let places: Vec<Svma> = findings.iter().map(|finding| finding.at).collect();
@@ -156,15 +165,16 @@ pub(crate) fn place(findings: Vec<Finding>, image: &Image<'_>, program: &Program
     // One compiler alone made all; assembly may be next to code without debug information.
     let is_mixed = makers.len() > 1 || makers.iter().any(|maker| maker.compiler == Compiler::Assembler);
     let producers = (is_mixed && !places.is_empty()).then(|| Producers::of(image));
+    let origins = (!places.is_empty()).then(|| Origins::of(image));
     let placed = findings.into_iter().zip(heats).map(|(finding, heat)| {
         let Heat { in_loop, calls } = heat;
-        let compiler = maker(image, program, finding.at, producers.as_ref());
-        PlacedFinding {
-            in_loop,
-            calls,
-            compiler,
-            ..placed(finding, image, program, &mut names, lines.as_ref())
-        }
+        let at = finding.at;
+        let compiler = maker(image, program, at, producers.as_ref());
+        let placed = placed(finding, image, program, &mut names, lines.as_ref());
+        let source = placed.source.as_ref().map(|source| source.file.as_str());
+        let origin = origins.as_ref().and_then(|origins| origins.at(image, program, at, source));
+        let counted = counts_runtime || origin.is_none() || rule::means_the_file_dies(&placed.rule);
+        PlacedFinding { in_loop, calls, compiler, origin, counted, ..placed }
     });
     placed.collect()
 }
@@ -207,6 +217,8 @@ fn placed(
         weight: None,
         callers: Vec::new(),
         compiler: None,
+        origin: None,
+        counted: true,
         source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
         message: finding.message,
         evidence: finding.evidence,

@@ -4,6 +4,7 @@
 mod answer;
 pub(crate) mod baseline;
 pub(crate) mod build;
+mod counted;
 mod fingerprint;
 pub(crate) mod groups;
 mod heat;
@@ -15,6 +16,7 @@ pub(crate) mod weigh;
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
 pub use crate::profile::{Share, WeighedBy, Weight};
+pub use crate::provenance::Origin;
 pub use answer::{Answer, OnBaseline, UnreadPayload};
 pub use fingerprint::Fingerprints;
 pub use model::{

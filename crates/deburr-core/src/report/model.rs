@@ -4,6 +4,7 @@ use crate::danger::StatedClaim;
 use crate::finding::{self, Evidence, Severity};
 use crate::image::demangle;
 use crate::profile::{Share, Weight};
+use crate::provenance::Origin;
 use crate::remedy::Maker;
 use crate::rule::FileFacts;
 use serde::de::Error as _;
@@ -349,6 +350,13 @@ pub struct PlacedFinding {
     /// What made the function, where the file has several compilers and tells which (`DW_AT_producer`, Go's function table).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Maker>,
+    /// Who wrote the function, where that is known not to be the file's owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// Whether it counts: it does, unless `origin` says that the owner cannot change the function, and the file runs all the
+    /// same.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub counted: bool,
     /// Source line, where DWARF has it.
     pub source: Option<Box<SourceLocation>>,
     /// One sentence.
@@ -379,11 +387,23 @@ impl PlacedFinding {
             weight: None,
             callers: Vec::new(),
             compiler: None,
+            origin: None,
+            counted: true,
             source: None,
             message: message.into(),
             evidence,
         }
     }
+}
+
+/// What a flag is that is left out.
+const fn yes() -> bool {
+    true
+}
+
+/// Whether a flag is left out: serde passes a reference.
+const fn is_yes(flag: &bool) -> bool {
+    *flag
 }
 
 /// Whether a count is left out: serde passes a reference.
@@ -468,6 +488,8 @@ impl From<&AcrossFinding> for PlacedFinding {
             weight: None,
             callers: Vec::new(),
             compiler: None,
+            origin: None,
+            counted: true,
             source: None,
             message: finding.message.clone(),
             evidence: finding.evidence.clone(),

@@ -19,8 +19,12 @@ pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Optio
     program.name(function, image).map(image::demangle)
 }
 
-/// Where a function without a name is: after the nearest named function of the same section, as `foo+0x40`. It says where
-/// to look, not whose code it is.
+/// Distance from a named function, in bytes, up to which its name says where a place is: 99 % of the functions of OpenSSL 3.0, CPython
+/// 3.11 and a Go program are shorter. What is farther away is mostly another object's code.
+const MAX_NEAR_DISTANCE: u64 = 4096;
+
+/// Where a function without a name is: after the nearest named function of the same section, as `foo+0x40`, if that is not
+/// far. It says where to look, not whose code it is.
 pub(crate) fn near(image: &Image<'_>, svma: Svma) -> Option<String> {
     let symbol = nearest(image, svma)?;
     Some(format!("{}+{:#x}", image::demangle(&symbol.name), svma.0 - symbol.svma.0))
@@ -31,7 +35,8 @@ fn nearest<'i, 'a>(image: &'i Image<'a>, svma: Svma) -> Option<&'i Symbol<'a>> {
     let code = image.code_at(svma)?.extent;
     let after = image.symbols.partition_point(|symbol| symbol.svma <= svma);
     let before = image.symbols.get(..after)?.iter().rev();
-    before.take_while(|symbol| symbol.svma >= code.start).find(|symbol| {
+    let first = code.start.max(Svma(svma.0.saturating_sub(MAX_NEAR_DISTANCE)));
+    before.take_while(|symbol| symbol.svma >= first).find(|symbol| {
         matches!(symbol.kind, SymbolKind::Function | SymbolKind::IfuncResolver | SymbolKind::Label)
             && symbol.origin != SymbolOrigin::Plt
     })

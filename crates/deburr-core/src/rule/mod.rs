@@ -69,6 +69,14 @@ pub(crate) const fn of_answer(is_claim: bool) -> &'static str {
     if is_claim { claim_exceeded::RULE.id } else { above_baseline::RULE.id }
 }
 
+/// Whether a rule's findings mean that the file does not run on machines that it is for: then they count whoever wrote the
+/// code.
+pub fn means_the_file_dies(id: &str) -> bool {
+    let rules =
+        [above_baseline::RULE, claim_exceeded::RULE, contradicted_check::RULE, unchecked_id_register::RULE];
+    rules.iter().any(|rule| rule.id == id)
+}
+
 /// Whether findings of a rule count only where they are hot. `when_hot`: as in [`Request`](crate::request::Request).
 pub fn counts_when_hot(id: &str, when_hot: &[&str], context: &Context<'_>) -> bool {
     when_hot.contains(&id) || (id == dispatched_leaf::RULE.id && context.guaranteed().is_none())

@@ -5,7 +5,7 @@
 //! catalogue; all of a build that already has LSE; Go's inline dispatch).
 
 use deburr_tests::catalogue::{c_source, rust_source};
-use deburr_tests::command::check;
+use deburr_tests::command::{check, deburr};
 use deburr_tests::compare::assert_atomics;
 use deburr_tests::languages::rustc_for_arm64;
 use deburr_tests::oracle::{Atomics, Listing};
@@ -270,4 +270,101 @@ fn gos_inline_dispatch_is_no_missed_flag() {
 fn gos_own_assembly_is_all_that_is_left_with_lse() {
     let oracle = compare("go v8.1", &go_program("go-v8.1", "v8.1", "-ldflags="), without_lse_beside);
     assert!(oracle.lse.len() > 50);
+}
+
+const GO_ATOMICS: &str = r#"package main
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+var sum int64
+
+//go:noinline
+func add(more int64) {
+	for {
+		old := atomic.LoadInt64(&sum)
+		if atomic.CompareAndSwapInt64(&sum, old, old+more) {
+			return
+		}
+	}
+}
+
+func main() {
+	CALL
+	fmt.Println(sum)
+}
+"#;
+
+/// A finding: the function, whose code that is, and whether it counts.
+type Owned = (String, Option<String>, bool);
+
+/// The findings of a program and the exit status.
+fn owned(program: &Path, options: &[&str]) -> (Vec<Owned>, Option<i32>) {
+    let mut command = Command::new(deburr());
+    let output = command.args(["check", "--format", "json"]).args(options).arg(program).output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = document["files"][0]["findings"].as_array().unwrap().iter().map(|finding| {
+        let text = |name: &str| finding[name].as_str().map(str::to_owned);
+        (text("function").unwrap_or_default(), text("origin"), finding["counted"] != false)
+    });
+    (findings.collect(), output.status.code())
+}
+
+#[test]
+fn what_is_found_in_gos_runtime_does_not_count_and_what_is_found_in_the_program_does() {
+    require("go");
+    let dir = work_dir("go-runtime");
+    let build = |name: &str, call: &str, flags: &[&str]| {
+        let source = dir.join(format!("{name}.go"));
+        std::fs::write(&source, GO_ATOMICS.replace("CALL", call)).unwrap();
+        let mut go = Command::new("go");
+        go.args(["build", "-o"]).arg(dir.join(name)).args(flags).arg(&source);
+        run(go.envs([("GOARCH", "amd64"), ("GOOS", "linux"), ("CGO_ENABLED", "0")]));
+        dir.join(name)
+    };
+    for flags in [&[][..], &["-ldflags=-s -w"]] {
+        let clean = build("clean", "sum = 1", flags);
+        let (findings, status) = owned(&clean, &["--select", "cas-for-rmw"]);
+        assert!(
+            !findings.is_empty() && findings.iter().all(|(_, origin, counts)| origin.is_some() && !counts)
+        );
+        assert_eq!(status, Some(0), "{findings:?}");
+        let (findings, status) =
+            owned(&clean, &["--select", "cas-for-rmw", "--include-runtime", "--fail-on", "note"]);
+        assert!(
+            findings.iter().all(|(_, origin, counts)| origin.as_deref() == Some("go-runtime") && *counts)
+        );
+        assert_eq!(status, Some(1), "{findings:?}");
+        let (findings, status) =
+            owned(&build("adds", "add(2)", flags), &["--select", "cas-for-rmw", "--fail-on", "note"]);
+        let own: Vec<&Owned> = findings.iter().filter(|(_, _, counts)| *counts).collect();
+        assert_eq!(own, [&("main.add".to_owned(), None, true)]);
+        assert_eq!(status, Some(1));
+    }
+}
+
+#[test]
+fn what_is_found_in_a_static_c_library_does_not_count_and_what_is_found_beside_it_does() {
+    const SOURCE: &str = "#include <stdatomic.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+        atomic_long sum;\n__attribute__((noinline)) void count(long n) { atomic_fetch_add(&sum, n); }\n\
+        static void *work(void *n) { count((long)n); return malloc(9); }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, (void *)3); pthread_join(t, 0); printf(\"%ld\\n\", sum); }\n";
+    let dir = work_dir("static-c-library");
+    let build = |name: &str, flags: &[&str]| {
+        let all = [&["-O2", "-pthread", "-mno-outline-atomics"][..], flags].concat();
+        compile(&dir, name, ("c", SOURCE), CROSS_GCC, &all)
+    };
+    let (findings, status) = owned(&build("static", &["-static"]), &[]);
+    let (own, others): (Vec<&Owned>, Vec<&Owned>) = findings.iter().partition(|(_, _, counts)| *counts);
+    assert!(others.iter().any(|(_, origin, _)| origin.as_deref() == Some("c-library")), "{others:?}");
+    assert_eq!(own, [&("count".to_owned(), None, true)]);
+    assert_eq!(status, Some(1));
+    // Without names nothing is known to be the library's.
+    let (findings, _) = owned(&stripped(STRIP, &dir.join("static")), &[]);
+    assert!(findings.len() > 1 && findings.iter().all(|(_, origin, counts)| origin.is_none() && *counts));
+    // An object has nothing linked into it.
+    let (findings, _) = owned(&build("object.o", &["-c"]), &[]);
+    assert_eq!(findings, [("count".to_owned(), None, true)]);
 }

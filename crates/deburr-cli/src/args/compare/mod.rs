@@ -5,7 +5,7 @@
 pub(crate) mod sweep;
 
 use super::batch::Progress;
-use super::format::Format;
+use super::format::{Format, FormatParser, Formatted, take_page};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use deburr_lab::measure::machine::Cpus;
 use deburr_lab::readers;
@@ -26,78 +26,116 @@ pub(crate) const PAIRS: u32 = 40;
 ]))]
 #[command(group = ArgGroup::new("first").multiple(true).args(["a", "against"]))]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(after_help = "Examples:
+#[command(override_usage = "deburr compare [OPTIONS] --a <CMD> --b <CMD>...
+       deburr compare [OPTIONS] --aa <CMD>
+       deburr compare [OPTIONS] --against <NAME|RECORD> [--b <CMD>]
+       deburr compare [OPTIONS] --client <CMD>
+           --server-a <CMD> --server-b <CMD>
+       deburr compare [OPTIONS] [--values] <FILE>...
+       deburr compare log [OPTIONS] <DIR>")]
+#[command(after_long_help = "Examples:
   deburr compare --a './server-old --bench' --b './server-new --bench'
-  deburr compare --a ./old --b ./new --b ./other --name old --name new --name other
-  deburr compare --a './sort {n}' --b './qsort {n}' --param n=1000..64000*4    by size
-  deburr compare --max-time 60 --a ./old --b ./new        what a minute is enough for
-  deburr compare --aa ./server                     what this machine can distinguish, and how long it takes
-  deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b 'pgbench -S -T 10 new'
-  deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b ./new
+  deburr compare --a ./old --b ./new --b ./other --name old --name new --name \\
+      other
+  deburr compare --a './sort {n}' --b './qsort {n}' --param n=1000..64000*4
+      by size
+  deburr compare --max-time 60 --a ./old --b ./new
+      what a minute is enough for
+  deburr compare --aa ./server
+      what this machine can distinguish, and how long it takes
+  deburr compare --metric pgbench:tps --a 'pgbench -S -T 10 old' --b \\
+      'pgbench -S -T 10 new'
+  deburr compare --metric 'rate,larger,1/s=([0-9.]+) requests/s' --a ./old --b \\
+      ./new
   deburr compare --expect not-worse --a ./old --b ./new   for CI
-  deburr compare --by-function --a ./old --b ./new        and which functions became faster or slower
-  deburr compare --save main --aa ./server                keeps the program of today, so that later:
-  deburr compare --expect not-worse --against main        the same command with the program as it is then
-  deburr compare log records/                             where a series of records became worse
+  deburr compare --by-function --a ./old --b ./new
+      and which functions became faster or slower
+  deburr compare --save main --aa ./server
+      keeps the program of today, so that later:
+  deburr compare --expect not-worse --against main
+      the same command with the program as it is then
+  deburr compare log records/
+      where a series of records became worse
   deburr compare --resume --a ./old --b ./new             after an interrupt
-  deburr compare --server-a './old -p {port}' --server-b './new -p {port}' --ready 'nc -z localhost {port}' \
-                 --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
-  deburr compare old.json new.json                        results of a benchmark program, written elsewhere
-  deburr compare --format benchstat old.txt new.txt       the tables that benchstat prints
-  deburr compare --paired main.txt one.txt two.txt        each further file with the first
-  deburr compare --values old.txt new.txt                 numbers measured elsewhere, one a line
+  deburr compare --server-a './old -p {port}' --server-b './new -p {port}' \\
+      --ready 'nc -z localhost {port}' \
+      --client './load -p {port} -c {clients}' --param clients=1,2,4,8,16,32
+  deburr compare old.json new.json
+      results of a benchmark program, written elsewhere
+  deburr compare --format benchstat old.txt new.txt
+      the tables that benchstat prints
+  deburr compare --paired main.txt one.txt two.txt
+      each further file with the first
+  deburr compare --values old.txt new.txt
+      numbers measured elsewhere, one a line
 
-Runs come in pairs, one of A and one of B in random order, each when the machine is quiet; the first
-pair only warms up. After 10, 16, 24 and 40 pairs it is tested whether the difference is proven to be
-larger than --region (better or worse) or within it (same); else the verdict is inconclusive. Each
-test demands more than a single one would, so that testing often finds nothing that is not there.
-It ends early where no verdict can be expected any more, and says what would help. Several --b are
-compared with A one after the other, and share the error.
+Runs come in pairs, one of A and one of B in random order, each when the machine
+is quiet; the first pair only warms up. After 10, 16, 24 and 40 pairs it is
+tested whether the difference is proven to be larger than --region (better or
+worse) or within it (same); else the verdict is inconclusive. Each test demands
+more than a single one would, so that testing often finds nothing that is not
+there. It ends early where no verdict can be expected any more, and says what
+would help. Several --b are compared with A one after the other, and share the
+error.
 
-Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes), page-faults,
-voluntary-switches, involuntary-switches, each also as a percentile (wall:p25; 10, 25, 50, 75, 90, 95, 99),
-of which one value takes 5 to 100 runs; cycles, instructions, branches, branch-misses,
-cache-references, cache-misses where the processor counts them; valgrind:instructions anywhere;
-what a benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE],
-such as pgbench:tps, wrk:latency:p99, fio:read:iops, redis-benchmark:SET:requests (pgbench, wrk or
-memtier alone: rate and latency); or NAME,larger|smaller[,UNIT]=REGEX, whose first group has to
-match once in what the command prints. The first one given decides.
+Metrics: wall, user, system, cpu (user and system; seconds), memory (bytes),
+page-faults, voluntary-switches, involuntary-switches, each also as a percentile
+(wall:p25; 10, 25, 50, 75, 90, 95, 99), of which one value takes 5 to 100 runs;
+cycles, instructions, branches, branch-misses, cache-references, cache-misses
+where the processor counts them; valgrind:instructions anywhere; what a
+benchmark program reports, as PROGRAM:[SUBJECT:]METRIC[:pPERCENTILE], such as
+pgbench:tps, wrk:latency:p99, fio:read:iops, redis-benchmark:SET:requests
+(pgbench, wrk or memtier alone: rate and latency); or
+NAME,larger|smaller[,UNIT]=REGEX, whose first group has to match once in what
+the command prints. The first one given decides.
 
-Files are of pgbench, sysbench, redis-benchmark, memtier, wrk, fio, google-benchmark, go, criterion
-or hyperfine, with one report or several; what both have is compared, with Holm's correction for
-their number, or what --metric names. Each further file is compared with the first, with that
-correction for all of them, and --expect holds where it holds for all. Without --paired nobody knows
-the order of the runs: no verdict.
+Files are of pgbench, sysbench, redis-benchmark, memtier, wrk, fio,
+google-benchmark, go, criterion or hyperfine, with one report or several; what
+both have is compared, with Holm's correction for their number, or what --metric
+names. Each further file is compared with the first, with that correction for
+all of them, and --expect holds where it holds for all. Without --paired nobody
+knows the order of the runs: no verdict.
 
-With servers both run all the time, each on a port of its own, and the client meets them in turn.
-{port} in the commands of servers, clients and --ready is the side's port, as is $DEBURR_PORT;
-{NAME} there, in --a, --b, --aa, --prepare and --relink is the value of --param NAME; outside of
-quotes a name without values is an error.
+With servers both run all the time, each on a port of its own, and the client
+meets them in turn. {port} in the commands of servers, clients and --ready is
+the side's port, as is $DEBURR_PORT; {NAME} there, in --a, --b, --aa, --prepare
+and --relink is the value of --param NAME; outside of quotes a name without
+values is an error.
 
-Every run is written to a record as it ends; the last line says where that is. With a record as
-the only FILE nothing is run: it is judged again, with --region as it is given now.
+Every run is written to a record as it ends; the last line says where that is.
+With a record as the only FILE nothing is run: it is judged again, with --region
+as it is given now.
 
-Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it could not be compared;
-130 interrupted, with the verdict so far (2 before there are two pairs).")]
+Exit status: 0 compared, and --expect holds; 1 --expect does not hold; 2 it
+could not be compared; 130 interrupted, with the verdict so far (2 before there
+are two pairs).")]
 pub(crate) struct Compare {
     #[command(subcommand)]
     pub(crate) verb: Option<CompareVerb>,
     /// The command of A: what there is
     #[arg(long, value_name = "CMD", requires = "b", conflicts_with_all = ["aa", "values"], help_heading = "What to compare")]
     pub(crate) a: Option<String>,
-    /// The command of B: what may be better (can be given more than once: each is compared with A)
+    /// Command of B, which may be better (repeatable)
+    ///
+    /// With several, each is compared with A.
     #[arg(long, value_name = "CMD", requires = "first", conflicts_with_all = ["aa", "client", "measured"], help_heading = "What to compare")]
     pub(crate) b: Vec<String>,
-    /// What was saved under this name, or B of this record, is A; without --b, B is the same command with the program as it is now
+    /// A is what this name saved, or B of this record
+    ///
+    /// Without --b, B is the same command with the program as it is now.
     #[arg(long, value_name = "NAME|RECORD", conflicts_with_all = ["all_pairs", "env_a"], help_heading = "What to compare")]
     pub(crate) against: Option<String>,
-    /// Keep a copy of B's program under this name, once it is measured, for --against
+    /// Keep a copy of B's program under this name, for --against
+    ///
+    /// Once it is measured.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["client", "all_pairs"], help_heading = "What to compare")]
     pub(crate) save: Option<String>,
     /// Compare each two of several commands, not only each with A
     #[arg(long, requires = "b", help_heading = "What to compare")]
     pub(crate) all_pairs: bool,
-    /// What a command is called in what is printed, in the order of --a and each --b
+    /// Name of a command in the output, in order (repeatable)
+    ///
+    /// In the order of --a and each --b.
     #[arg(long, value_name = "NAME", requires = "b", help_heading = "What to compare")]
     pub(crate) name: Vec<String>,
     /// The command of a client of --server-a and --server-b
@@ -121,10 +159,14 @@ pub(crate) struct Compare {
         help_heading = "What to compare"
     )]
     pub(crate) ready_timeout: f64,
-    /// Start a server before each run of its client, and end it after that, so that they never run at the same time
+    /// Start each server for its client's run only
+    ///
+    /// It is ended after that run, so that two servers never run at the same time.
     #[arg(long, requires = "client", help_heading = "What to compare")]
     pub(crate) alternate: bool,
-    /// Compare at each of these values, which stand for {NAME} in the commands: a list, and ranges such as 1..8, 0..100+25 or 1..64*2 (with several, at all their combinations)
+    /// Compare at each value of {NAME} in the commands
+    ///
+    /// A list, and ranges such as 1..8, 0..100+25 or 1..64*2. With several, all their combinations are compared.
     #[arg(long, value_name = "NAME=V1,V2,…", help_heading = "What to compare")]
     pub(crate) param: Vec<Parameter>,
     /// Compare a command with itself: what the machine can distinguish
@@ -133,7 +175,9 @@ pub(crate) struct Compare {
     /// Compare numbers measured elsewhere, one a line in each file
     #[arg(long, num_args = 2.., value_name = "FILE", help_heading = "What to compare")]
     pub(crate) values: Option<Vec<PathBuf>>,
-    /// Compare what a benchmark program wrote elsewhere: A's file, and B's; with several of B, each with A
+    /// Compare result files of benchmark programs: A's and B's
+    ///
+    /// With several files of B, each is compared with A.
     #[arg(value_name = "FILE", help_heading = "What to compare")]
     pub(crate) files: Vec<PathBuf>,
     /// The program that wrote them [default: what they look like]
@@ -148,10 +192,14 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     pub(crate) trial: Trial,
-    /// Run before each run to link it anew, with DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment
+    /// Command that links the program anew before each run
+    ///
+    /// It has DEBURR_LAYOUT_SEED and DEBURR_SIDE in its environment.
     #[arg(long, value_name = "CMD", help_heading = "How to run")]
     pub(crate) relink: Option<String>,
-    /// Link each side only once, and measure first how far so many layouts of A differ: the region grows by that
+    /// Link each side once, after N layouts of A gave the noise
+    ///
+    /// The region grows by how far the layouts of A differ.
     #[arg(long, value_name = "LAYOUTS", num_args = 0..=1, require_equals = true, default_missing_value = "10", value_parser = clap::value_parser!(u32).range(5..=1000), requires = "relink", help_heading = "How to run")]
     pub(crate) layout_floor: Option<u32>,
     /// Added to A's environment (can be given more than once)
@@ -161,31 +209,33 @@ pub(crate) struct Compare {
     #[arg(long, conflicts_with = "aa", value_name = "NAME=VALUE", help_heading = "How to run")]
     pub(crate) env_b: Vec<String>,
 
-    /// Afterwards run both sides under perf, and say which functions account for the difference
+    /// Name the functions that account for the difference, by perf
+    ///
+    /// Both sides are run under perf afterwards.
     #[arg(long, conflicts_with_all = ["client", "param"], help_heading = "What to measure")]
     pub(crate) by_function: bool,
 
     /// Write the runs there [default: a new file in ~/.local/state/deburr/compare]
     #[arg(long, value_name = "FILE", conflicts_with = "measured", help_heading = "Record")]
     pub(crate) record: Option<PathBuf>,
-    /// Go on with a record: FILE, or the last one of the same commands
+    /// Continue a record: FILE, or the commands' last one
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["record", "measured"], help_heading = "Record")]
     pub(crate) resume: Option<Option<PathBuf>>,
 
     /// The exit status is 1 unless this is proven
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub(crate) expect: Option<Expected>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = CompareFormat::Text, help_heading = "Output")]
-    pub(crate) format: CompareFormat,
-    /// Also print the marks of published tables, which show noise rather than a difference
+    /// Output format; html needs a file (repeatable) [default: text]
+    #[arg(long, value_parser = FormatParser::<CompareFormat>::new(), value_name = "FORMAT[=FILE]", help_heading = "Output")]
+    pub(crate) format: Vec<Formatted<CompareFormat>>,
+    /// Also print the marks of published tables, which show noise
     #[arg(long, help_heading = "Output")]
     pub(crate) marks: bool,
-    /// Compute intervals and p values and read units as benchstat does, with its faults
+    /// Reproduce benchstat's intervals, p values and units with its faults
     #[arg(long, help_heading = "Output")]
     pub(crate) benchstat_faults: bool,
-    /// Also write a page with figures there
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// The same as --format html=FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
     /// Also write the runs there, as hyperfine --export-json does
     #[arg(long, value_name = "FILE", conflicts_with = "values", help_heading = "Output")]
@@ -198,23 +248,28 @@ pub(crate) struct Compare {
 /// What else there is to do with records.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum CompareVerb {
-    /// Say where the records of a directory became better or worse, in the order of their time
+    /// Show where a directory's records became better or worse
+    ///
+    /// In the order of their time.
     Log(Log),
 }
 
 /// The options of `deburr compare log`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "Examples:
-  deburr compare --against main --b ./server --record log/$(git rev-parse HEAD).jsonl
+#[command(after_long_help = "Examples:
+  deburr compare --against main --b ./server --record log/$(git rev-parse \\
+      HEAD).jsonl
   deburr compare log log
   deburr compare log --expect not-worse log       for CI
 
-Records of the same command B make a series. Where all of them have the same A, as with --against,
-the ratio of B to A is followed, which a slower machine does not move; else what B itself took.
-A change of level is found by a permutation test (p at most 0.01), and has to last for three records;
-about 11 records are needed before one can be found.
+Records of the same command B make a series. Where all of them have the same A,
+as with --against, the ratio of B to A is followed, which a slower machine does
+not move; else what B itself took. A change of level is found by a permutation
+test (p at most 0.01), and has to last for three records; about 11 records are
+needed before one can be found.
 
-Exit status: 0 read, and --expect holds; 1 --expect does not hold; 2 there are no records.")]
+Exit status: 0 read, and --expect holds; 1 --expect does not hold; 2 there are
+no records.")]
 pub(crate) struct Log {
     /// The directory with the records
     #[arg(value_name = "DIR")]
@@ -225,7 +280,9 @@ pub(crate) struct Log {
     /// Changes up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub(crate) region: f64,
-    /// The exit status is 1 unless the last change of each series was such a one; same: unless there is none that matters
+    /// Exit with 1 unless each series last changed this way
+    ///
+    /// same: unless no series has a change that matters.
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) expect: Option<Expected>,
     /// Output format
@@ -236,19 +293,23 @@ pub(crate) struct Log {
 /// What is measured, and how commands are run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Trial {
-    /// What is compared, the deciding one first (can be given more than once) [default: wall]
+    /// Metric to compare, the deciding one first (repeatable) [default: wall]
     #[arg(long, value_name = "METRIC", help_heading = "What to measure")]
     pub(crate) metric: Vec<String>,
     /// Differences up to so many percent do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, help_heading = "What to measure")]
     pub(crate) region: f64,
-    /// Pairs at most; fewer than 5 never prove anything, and fewer than 8 no difference [default: 40, or those of a record]
+    /// Maximum number of pairs [default: 40, or the record's]
+    ///
+    /// A verdict needs at least 5, a difference at least 8.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) pairs: Option<u32>,
     /// Pairs at least, before it may end
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), help_heading = "What to measure")]
     pub(crate) min_pairs: Option<u32>,
-    /// Begin no pair that would end later; what there is then is judged with all the error that is left
+    /// Stop starting pairs that would end after this many seconds
+    ///
+    /// The verdict uses the remaining alpha.
     #[arg(long, value_name = "SECONDS", help_heading = "What to measure")]
     pub(crate) max_time: Option<f64>,
     /// Pairs that only warm up, before those that count
@@ -272,19 +333,23 @@ pub(crate) struct Trial {
     /// What the commands read [default: nothing]
     #[arg(long, value_name = "FILE", help_heading = "How to run")]
     pub(crate) input: Option<PathBuf>,
-    /// Keep what the runs print in this folder, in a file for each [default: nowhere]
+    /// Keep the output of each run in this folder [default: nowhere]
     #[arg(long, value_name = "DIR", help_heading = "How to run")]
     pub(crate) output: Option<PathBuf>,
-    /// Processors that the runs and their servers may use, such as 1 or 2-3; what others do elsewhere is no load then
+    /// Processors for the runs and their servers, such as 2-3
+    ///
+    /// Load on other processors then does not count.
     #[arg(long, value_name = "CPUS", help_heading = "How to run")]
     pub(crate) pin: Option<Cpus>,
     /// A run that takes longer fails
     #[arg(long, value_name = "SECONDS", help_heading = "How to run")]
     pub(crate) timeout: Option<f64>,
-    /// The shell that runs the commands; none: their words are split here, as a shell would
+    /// Shell that runs the commands; none splits their words
     #[arg(long, value_name = "SHELL", default_value = "none", help_heading = "How to run")]
     pub(crate) shell: String,
-    /// Judge on a busy machine, at your own risk: nothing is waited for or measured again, and the region is three times as wide
+    /// Judge on a busy machine, with three times the region
+    ///
+    /// At your own risk: nothing is waited for or measured again.
     #[arg(long, help_heading = "How to run")]
     pub(crate) under_load: bool,
     /// Do not wait for a quiet machine before each run
@@ -328,13 +393,29 @@ impl Compare {
             record: None,
             resume: None,
             expect: None,
-            format: CompareFormat::Text,
+            format: Vec::new(),
             marks: false,
             benchstat_faults: false,
             html: None,
             export_hyperfine: None,
             progress,
         }
+    }
+
+    /// The format that is printed.
+    pub(crate) fn printed(&self) -> CompareFormat {
+        let printed = self.format.iter().find(|given| given.format != CompareFormat::Html);
+        printed.map_or(CompareFormat::Text, |given| given.format)
+    }
+
+    /// The same with the page of `--format` as that of `--html`.
+    ///
+    /// # Errors
+    /// As [`take_page`].
+    pub(crate) fn with_page(&self) -> Result<Compare, String> {
+        let mut options = self.clone();
+        take_page(&mut options.format, CompareFormat::Html, &mut options.html)?;
+        Ok(options)
     }
 
     /// Whether what benchstat says has its faults.
@@ -354,6 +435,8 @@ pub(crate) enum CompareFormat {
     Csv,
     /// A table for a comment or a page
     Markdown,
+    /// A page with figures, in one file
+    Html,
 }
 
 /// Which direction is better.

@@ -7,22 +7,27 @@ use std::path::PathBuf;
 
 /// The options of `deburr pack build`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
-  deburr pack build --levels x86-64-v1,x86-64-v3,x86-64-v4 -- sh -c './configure && make install'
+  deburr pack build --levels x86-64-v1,x86-64-v3,x86-64-v4 -- sh -c \\
+      './configure && make install'
   deburr pack build --levels armv8-a,armv8.1-a -- make CC=aarch64-linux-gnu-gcc
-  deburr pack build --levels x86-64-v1,x86-64-v3 --take server -- make   only this file
-  deburr pack build --levels x86-64-v1,x86-64-v3 --dist dist -- make install   and assembles
+  deburr pack build --levels x86-64-v1,x86-64-v3 --take server -- make
+      only this file
+  deburr pack build --levels x86-64-v1,x86-64-v3 --dist dist -- make install
+      and assembles
 
-The command finds wrappers of the compilers first in PATH; they put the level's flags in front of
-its own. DESTDIR names the folder to install into; where nothing is installed, the programs and
-shared libraries that were linked are taken.
+The command finds wrappers of the compilers first in PATH; they put the level's
+flags in front of its own. DESTDIR names the folder to install into; where
+nothing is installed, the programs and shared libraries that were linked are
+taken.
 
-With --dist, the variants that are built are laid out as by deburr pack assemble, with the same
-options. Where one is rejected, nothing is; one whose build failed is left out.
+With --dist, the variants that are built are laid out as by deburr pack
+assemble, with the same options. Where one is rejected, nothing is; one whose
+build failed is left out.
 
-Exit status: 0 all variants are built and are what their levels say, 2 some are not,
-130 interrupted (the same command goes on).")]
+Exit status: 0 all variants are built and are what their levels say, 2 some are
+not, 130 interrupted (the same command goes on).")]
 pub(crate) struct Build {
     /// Levels or CPUs, a variant each, the lowest first
     #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', required = true)]
@@ -33,10 +38,12 @@ pub(crate) struct Build {
     /// The tree of sources to copy [default: the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Option<PathBuf>,
-    /// Take this file or folder of the copy, or what matches, instead of what is installed or linked
+    /// File or folder of the copy to take, or a pattern
+    ///
+    /// Instead of what is installed or linked.
     #[arg(long, value_name = "PATH|GLOB")]
     pub(crate) take: Vec<PathBuf>,
-    /// Lay the variants out in this folder, which is empty or does not exist
+    /// Also lay the variants out in this folder, empty or new
     #[arg(long, value_name = "DIST", help_heading = "Layout")]
     pub(crate) dist: Option<PathBuf>,
     #[command(flatten)]

@@ -10,16 +10,18 @@ use std::path::PathBuf;
 /// How variants are laid out.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Layout {
-    /// Where the tree will be installed, an absolute path: set-user-ID programs need it
+    /// Absolute path of the installed tree, for set-user-ID programs
     #[arg(long, value_name = "FOLDER", requires = "dist", help_heading = "Layout", value_parser = absolute)]
     pub(crate) prefix: Option<String>,
-    /// Libraries that programs open by name, where deburr takes them for the loader's; paths in the tree
+    /// Libraries that programs open by name: paths in the tree
+    ///
+    /// Where deburr takes them for the loader's.
     #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
     pub(crate) by_name: Vec<Pattern>,
     /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
     #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
     pub(crate) by_loader: Vec<Pattern>,
-    /// Write one file DIST that holds the variants of this program, instead of a tree
+    /// Write one file that holds this program's variants
     #[arg(long, value_name = "PROG", requires = "dist", help_heading = "Layout", conflicts_with_all = ["prefix", "by_name", "by_loader", "split"])]
     pub(crate) single_file: Option<PathBuf>,
     /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 
 /// The options of `deburr pack`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
   deburr pack assemble deburr-pack -o dist
   deburr pack measure deburr-pack -- {tree}/bin/prog --benchmark
@@ -24,14 +24,20 @@ pub(crate) struct Pack {
 /// The steps of a pack.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Step {
-    /// Build a program at several levels, each in its own copy of the sources, and check each
+    /// Build a program at several levels, and check each
+    ///
+    /// Each level is built in its own copy of the sources.
     Build(Box<build::Build>),
-    /// Lay the variants out in one tree, in which the best one is chosen at start
+    /// Lay the variants out in one tree
+    ///
+    /// The best variant is chosen at start.
     Assemble(Box<assemble::Assemble>),
-    /// Compare the levels on a workload, and note for this CPU which are worth having
+    /// Compare the levels on a workload on this CPU
+    ///
+    /// It notes which of them are worth having.
     Measure(Box<measure::Measure>),
     /// Write a container image with one manifest for each level
     Oci(Box<oci::Oci>),
-    /// Write the library by which programs choose a variant of what they open by name
+    /// Write the library that selects variants opened by name
     Selector(Box<selector::Selector>),
 }

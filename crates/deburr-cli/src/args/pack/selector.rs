@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 /// The options of `deburr pack selector`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr pack selector -o sdk                            for this machine
   deburr pack selector --arch aarch64 --source -o sdk
   cc -Isdk main.c -Lsdk -ldeburr-select
 
-A program that opens libraries by name (dlopen, System.load, ctypes) calls deburr_select with the
-library's path, and opens the path that it gets. The header says how. With --source, the one C
-file can be compiled into the program instead.
+A program that opens libraries by name (dlopen, System.load, ctypes) calls
+deburr_select with the library's path, and opens the path that it gets. The
+header says how. With --source, the one C file can be compiled into the program
+instead.
 
 Exit status: 0 written, 2 not.")]
 pub(crate) struct Selector {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 /// The options of `deburr query`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr query                            the queries, and what each answers
   deburr query worst-packages tables/     run by duckdb, if that is on PATH
-  deburr query --sql who-gains tables/    only print the SQL, for another program or to change it
+  deburr query --sql who-gains tables/
+      only print the SQL, for another program or to change it
 
-The tables are those of deburr check --format parquet=DIR; docs/tables.md describes their columns.
+The tables are those of deburr check --format parquet=DIR; docs/tables.md
+describes their columns.
 
 Exit status: 0 done, 2 it could not be run.")]
 pub(crate) struct RunQuery {

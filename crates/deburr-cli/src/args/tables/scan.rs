@@ -3,6 +3,7 @@
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::args::batch::{Batch, Packages, Progress};
 use crate::args::format::Format;
+use crate::args::scope::Scope;
 use crate::cmd::scan::item::Part;
 use crate::system_error::error_text;
 use clap::Args;
@@ -12,20 +13,27 @@ use std::path::PathBuf;
 
 /// The options of `deburr scan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_long_help = "Examples:
   deburr scan --tables tables/ /srv/mirror/pool
-  deburr scan --tables tables/ /srv/mirror/pool    again: only what has changed is checked
-  deburr scan --tables tables/ --suite bookworm --architecture arm64 https://deb.debian.org/debian
+  deburr scan --tables tables/ /srv/mirror/pool
+      again: only what has changed is checked
+  deburr scan --tables tables/ --suite bookworm --architecture arm64 \\
+      https://deb.debian.org/debian
   deburr scan --tables tables/ --packages-from top.txt https://pypi.org/simple/
   deburr scan --tables tables/ --shard 3/16 --run 1795219200 /srv/mirror/pool
   deburr query level-census tables/
 
-A scan that was killed goes on where it was when it is started again. The tables are those of
-deburr check --format parquet=DIR. The cache can be removed at any time.
+A scan that was killed goes on where it was when it is started again. The tables
+are those of deburr check --format parquet=DIR. The cache can be removed at any
+time.
 
-Exit status: 0 all is in the tables, 1 all but the failures that are listed, 2 no tables were written.")]
+Exit status: 0 all is in the tables, 1 all but the failures that are listed, 2
+no tables were written.")]
 pub(crate) struct Scan {
-    /// A Debian archive, an RPM repository, a simple index of Python, each as a folder or a URL; or any folder with packages, container images and binaries
+    /// Archive of Debian, RPM or Python, or a folder
+    ///
+    /// A Debian archive, an RPM repository, or a simple index of Python, each as a folder or a URL; or any folder
+    /// with packages, container images and binaries.
     #[arg(value_name = "ARCHIVE")]
     pub(crate) archive: PathBuf,
     /// The directory of the tables
@@ -34,19 +42,25 @@ pub(crate) struct Scan {
     /// Where rows are kept between scans, which machines may share [default: cache in the directory of the tables]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) cache: Option<PathBuf>,
-    /// The moment by which the tables know this scan, in seconds since 1970 [default: now]
+    /// Time of this scan in seconds since 1970 [default: now]
+    ///
+    /// The tables know the scan by it.
     #[arg(long, value_name = "SECONDS", help_heading = "Output", value_parser = clap::value_parser!(i64).range(0..=9_000_000_000_000))]
     pub(crate) run: Option<i64>,
-    /// Scan one part of N: all of them together are one scan, if they are given the same --run
+    /// Scan one part of N
+    ///
+    /// All parts together are one scan, if they have the same --run.
     #[arg(long, value_name = "I/N", requires = "run", value_parser = Part::parse, help_heading = "Input")]
     pub(crate) shard: Option<Part>,
-    /// A suite of a Debian archive, such as bookworm (can be given more than once)
+    /// Suite of a Debian archive, such as bookworm (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) suite: Vec<String>,
-    /// A component of a Debian archive, such as main (can be given more than once) [default: all]
+    /// Component of a Debian archive, such as main (repeatable) [default: all]
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) component: Vec<String>,
-    /// An architecture, as aarch64 or arm64, or all for packages without one (can be given more than once) [default: every one]
+    /// Architecture, such as arm64, or all (repeatable) [default: every one]
+    ///
+    /// `all` is for packages without an architecture.
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(crate) architecture: Vec<String>,
     /// A package or project (can be given more than once) [default: all; a simple index needs some]
@@ -70,11 +84,13 @@ pub(crate) struct Scan {
     /// Threads to use [default: one per CPU]
     #[arg(short = 'j', long, value_name = "N", help_heading = "Input")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
-    /// Make a warning of each note that says that something is not proven, and presume nothing
+    /// Report what is not proven as warnings, and presume nothing
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) analysis: AnalysisOptions,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
     #[command(flatten)]
     pub(crate) packages: Packages,
 }

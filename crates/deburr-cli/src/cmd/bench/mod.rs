@@ -32,12 +32,13 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     for (is_wanted, option) in [(options.chart, "--chart"), (options.evidence, "--evidence")] {
-        if is_wanted && options.format != BenchFormat::Text {
+        if is_wanted && options.printed() != BenchFormat::Text {
             return Err(Failure::Message(format!("{option}: only --format text has that")));
         }
     }
     let other = options.compare_with.as_deref().map(read).transpose()?;
-    let page = Page::open(options.html.as_deref(), &inputs(options)).map_err(Failure::Message)?;
+    let page = Page::open(options.page().map_err(Failure::Message)?.as_deref(), &inputs(options))
+        .map_err(Failure::Message)?;
     // A page that goes to the standard output has it for itself.
     let mut errors = std::io::stderr();
     let out: &mut dyn Write = if page.as_ref().is_some_and(Page::is_stdout) { &mut errors } else { out };
@@ -77,25 +78,27 @@ fn print(
     palette: Palette,
 ) -> Result<(), Failure> {
     let predicted = predict::forecast(record, &options.predict);
-    match (options.format, other) {
+    match (options.printed(), other) {
         (BenchFormat::Json, _) => {
             writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;
         }
         (BenchFormat::Csv, _) => bench::csv(out, record)?,
-        (BenchFormat::Text, None) => bench::text(out, record, palette)?,
-        (BenchFormat::Text, Some(other)) => bench::side_by_side(out, record, other, palette)?,
+        (BenchFormat::Text | BenchFormat::Html, None) => bench::text(out, record, palette)?,
+        (BenchFormat::Text | BenchFormat::Html, Some(other)) => {
+            bench::side_by_side(out, record, other, palette)?
+        }
     }
     if options.chart {
         bench::charts(out, record, width_of_terminal(), palette)?;
     }
-    if options.format == BenchFormat::Text {
+    if options.printed() == BenchFormat::Text {
         let rules: Vec<&rule::Rule> = options.names.iter().filter_map(|name| rule::find(name)).collect();
         bench::sentences(out, record, &rules, palette)?;
     }
     if options.evidence {
         bench::evidence(out, &evidence::shapes(record), palette)?;
     }
-    predict::conclude(out, predicted, options.format, palette)
+    predict::conclude(out, predicted, options.printed(), palette)
 }
 
 /// The files that a run reads.

@@ -60,6 +60,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     let costs = options.measured.as_deref().map(Costs::read).transpose()?;
     let mut walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
     walked.add_held(&of_caller);
+    let excluded_files = walked.exclude(&plan.excluded);
     let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
     if plan.closure && packages {
@@ -73,7 +74,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     plan.describes = tables.is_some();
     let mut sinks = Sinks::begin((outlets, tables), options, color, fail_on, few)?;
     let mut run = Run {
-        totals: Totals { other_files: walked.other_files, ..Totals::default() },
+        totals: Totals { other_files: walked.other_files, excluded_files, ..Totals::default() },
         skipped: Vec::new(),
         unread: BTreeSet::new(),
         failed: false,
@@ -149,7 +150,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
 
 /// How the options want files checked, with warnings of what a profile leaves out.
 fn planned(options: &Check, complaints: &mut dyn Write) -> Result<BatchPlan, String> {
-    let of_files = BatchPlan::new(&options.analysis, &options.batch)?;
+    let of_files = BatchPlan::new(&options.analysis, &options.batch)?.within(&options.scope);
     let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
     plan.analysis.config.strict |= options.strict;
     if !options.profile.is_empty() {
@@ -239,6 +240,7 @@ impl Run<'_> {
                 self.skip(skip, complaints);
             }
             Outcome::PassedOver(members) => self.totals.other_files += members,
+            Outcome::Excluded(members) => self.totals.excluded_files += members,
         }
         Ok(())
     }

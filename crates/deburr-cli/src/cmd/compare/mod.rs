@@ -57,12 +57,12 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     }
     let rope = rope(&options.trial)?;
     let resolved = saved::resolved(options).map_err(Failure::Message)?;
-    let options = resolved.as_ref().unwrap_or(options);
+    let options = &resolved.as_ref().unwrap_or(options).with_page().map_err(Failure::Message)?;
     let (files, format) = match &options.values {
         Some(files) => (files.as_slice(), Some(readers::Format::Values)),
         None => (options.files.as_slice(), options.input_format),
     };
-    if options.format == CompareFormat::Benchstat && options.marks {
+    if options.printed() == CompareFormat::Benchstat && options.marks {
         return Err(Failure::Message("--marks: benchstat's tables have none".to_owned()));
     }
     let record = match (files, format) {
@@ -74,7 +74,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
             "--export-hyperfine: files of results have no runs of processes".to_owned(),
         ));
     }
-    if options.format == CompareFormat::Benchstat && !files.is_empty() && record.is_none() {
+    if options.printed() == CompareFormat::Benchstat && !files.is_empty() && record.is_none() {
         return files::tables(options, files, format, out);
     }
     if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
@@ -109,14 +109,14 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     // A file that goes to the standard output has it for itself.
     let mut errors = std::io::stderr();
     let out: &mut dyn Write = if is_stdout { &mut errors } else { out };
-    match options.format {
+    match options.printed() {
         CompareFormat::Json => json::render(&documents, out)?,
         CompareFormat::Benchstat => {
             documents.iter().try_for_each(|document| benchstat::render(document, options.upstream(), out))?
         }
         CompareFormat::Csv => table::csv(&documents, out)?,
         CompareFormat::Markdown => table::markdown(&documents, out)?,
-        CompareFormat::Text => {
+        CompareFormat::Text | CompareFormat::Html => {
             let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
             text::render(&documents, palette, width_of_terminal(), out)?;
         }

@@ -19,7 +19,8 @@ impl Build {
         plan: &BatchPlan,
         skipped: &mut Vec<NotCompared>,
     ) -> Result<Build, Failure> {
-        let walked = walk::walk(&[root.to_owned()], plan.threads, &[], plan.limits.depth > 0);
+        let mut walked = walk::walk(&[root.to_owned()], plan.threads, &[], plan.limits.depth > 0);
+        walked.exclude(&plan.excluded);
         for skip in walked.skipped {
             if skip.named {
                 return Err(Failure::Message(format!("{}: {}", skip.path, skip.reason)));

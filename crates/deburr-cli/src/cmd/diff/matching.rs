@@ -134,7 +134,7 @@ impl<'a> Matching<'a> {
                     self.skip(file, skip, may_lack);
                 }
                 Outcome::Incomplete(skip) => self.skip(file, skip, true),
-                Outcome::Described(_) | Outcome::PassedOver(_) => {}
+                Outcome::Described(_) | Outcome::PassedOver(_) | Outcome::Excluded(_) => {}
             }
         }
     }

@@ -9,12 +9,13 @@ mod scope;
 
 use crate::args::diff::Diff;
 use crate::args::fail_on::FailOn;
-use crate::args::format::{DiffFormat, When};
+use crate::args::format::{DiffFormat, Formatted, When};
 use crate::batch;
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::names::ARCHES;
+use crate::output::Output;
 use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};
 use crate::render::page::view::room::insns_of_file;
 use crate::render::style::Palette;
@@ -35,7 +36,8 @@ pub(super) fn run(
     out: &mut dyn Write,
     complaints: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let mut plan = BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?;
+    let mut plan =
+        BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?.within(&options.scope);
     let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
@@ -44,7 +46,11 @@ pub(super) fn run(
     if files.iter().filter(|file| file.is_stdin).count() > 1 {
         return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
     }
-    if options.format == DiffFormat::Html {
+    let Formatted { format, file } = &options.format;
+    let inputs = [&options.old, &options.new].map(|path| path.as_path());
+    let mut output =
+        file.as_ref().map(|file| Output::open(file, &inputs)).transpose().map_err(Failure::Message)?;
+    if *format == DiffFormat::Html {
         let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
         plan.insns_listed = Some(insns_of_file((!packages).then_some(files.len())));
     }
@@ -71,8 +77,12 @@ pub(super) fn run(
     let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
     let [old, new] = [&options.old, &options.new].map(|path| path.display().to_string());
     let summary = DiffSummary { old, new, fail_on, is_worse, only_old, skipped };
-    let terminal = io::stdout().is_terminal();
-    match options.format {
+    let terminal = output.is_none() && io::stdout().is_terminal();
+    let out: &mut dyn Write = match &mut output {
+        Some(output) => output,
+        None => out,
+    };
+    match format {
         DiffFormat::Json => diff::json(out, &compared, &summary, terminal)?,
         DiffFormat::Html => diff::html::page(out, &compared, &summary, &rooms.unwrap_or_default())?,
         DiffFormat::Text => {
@@ -83,6 +93,9 @@ pub(super) fn run(
             };
             diff::text(out, &compared, &summary, &layout)?;
         }
+    }
+    if let Some(output) = output {
+        output.finish().map_err(Failure::Message)?;
     }
     Ok(match (failed, summary.is_worse) {
         (true, _) => ExitCode::from(2),

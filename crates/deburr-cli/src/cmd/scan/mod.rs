@@ -22,6 +22,7 @@ use super::failure::Failure;
 use crate::args::tables::scan::Scan;
 use crate::batch::plan::BatchPlan;
 use crate::clock::microseconds;
+use crate::config::exclude::Excluded;
 use crate::output::shard::ShardFiles;
 use crate::output::{self, target};
 use crate::sha256::sha256;
@@ -62,7 +63,8 @@ pub(super) fn run(
 /// Scans the archive that the options name, or what is given instead of it. `program`: the file of this code, by whose hash rows
 /// that another version has kept are none.
 pub(crate) fn scan(options: &Scan, given: Option<&Given>, program: &Path) -> Result<Summary, Failure> {
-    let mut plan = BatchPlan::new(&options.analysis, &options.batch()).map_err(Failure::Message)?;
+    let plan = BatchPlan::new(&options.analysis, &options.batch()).map_err(Failure::Message)?;
+    let mut plan = plan.within(&options.scope);
     plan.analysis.config.strict |= options.strict;
     plan.describes = true;
     let tables = target::folder(&options.tables)
@@ -88,7 +90,9 @@ pub(crate) fn list(options: &Scan) -> Result<Listing, Failure> {
     let (items, faults) = archive::list(&options.archive, (&selection, !options.no_index), &scratch, threads)
         .map_err(Failure::Message)?;
     let part = options.shard.unwrap_or(Part::WHOLE);
-    let items = in_order(items.into_iter().filter(|item| part.has(&item.path)).collect());
+    let excluded = Excluded::new(&options.scope.exclude);
+    let is_wanted = |item: &Item| part.has(&item.path) && !excluded.has(&item.path);
+    let items = in_order(items.into_iter().filter(is_wanted).collect());
     let packages = items.into_iter().map(|Item { path, size, sha256, .. }| Listed { path, size, sha256 });
     let failures = faults.into_iter().map(|(path, reason)| Failed { path, reason });
     Ok(Listing { packages: packages.collect(), failures: failures.collect() })
@@ -111,7 +115,8 @@ struct Scanning<'a> {
 impl Scanning<'_> {
     fn run(&self) -> Result<Summary, String> {
         let since = Instant::now();
-        let words = format!("{:?}\0{:?}", self.plan.analysis, self.plan.limits);
+        let BatchPlan { analysis, limits, excluded, .. } = self.plan;
+        let words = format!("{analysis:?}\0{limits:?}\0{excluded:?}");
         let cache = Cache::open(&self.cache, &words, self.program)?;
         let part = self.options.shard.unwrap_or(Part::WHOLE);
         let archive = self.archive();
@@ -119,7 +124,7 @@ impl Scanning<'_> {
         // What cannot be written should fail before hours of work.
         let note = self.options.run.map(|_| Note::of(&self.tables, self.run, &archive, part)).transpose()?;
         let shard = ShardFiles::open(&self.tables)?;
-        items.retain(|item| part.has(&item.path));
+        items.retain(|item| part.has(&item.path) && !self.plan.excluded.has(&item.path));
         let mut items = in_order(items);
 
         let hashes_file = sha256([archive.as_bytes(), format!("\0{part:?}").as_bytes()]);

@@ -125,7 +125,7 @@ impl<'p> Work<'p> {
                 current.rows.file(row).map_err(told)
             }
             Outcome::Skipped(skip) | Outcome::Incomplete(skip) => current.skip(skip, path),
-            Outcome::PassedOver(_) => Ok(()),
+            Outcome::PassedOver(_) | Outcome::Excluded(_) => Ok(()),
         }
     }
 

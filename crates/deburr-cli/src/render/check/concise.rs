@@ -17,7 +17,7 @@ pub(crate) struct Concise {
 
 impl Renderer for Concise {
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
-        file.report.findings.iter().try_for_each(|finding| self.finding(out, &file.report.path, finding))
+        file.report.counted().try_for_each(|finding| self.finding(out, &file.report.path, finding))
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {

@@ -21,12 +21,12 @@ impl Renderer for Junit {
     }
 
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
-        self.suite(out, &file.report.path, &file.report.findings)
+        self.suite(out, &file.report.path, file.report.counted())
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         for finding in run.across {
-            self.suite(out, &finding.path, &[PlacedFinding::from(finding)])?;
+            self.suite(out, &finding.path, [&PlacedFinding::from(finding)].into_iter())?;
         }
         for skip in run.skipped.iter().filter(|skip| skip.fault) {
             let (path, reason) = (escaped(&skip.path), escaped(&skip.reason));
@@ -42,9 +42,14 @@ impl Renderer for Junit {
 }
 
 impl Junit {
-    fn suite(&self, out: &mut dyn Write, path: &str, findings: &[PlacedFinding]) -> io::Result<()> {
+    fn suite<'f>(
+        &self,
+        out: &mut dyn Write,
+        path: &str,
+        findings: impl Iterator<Item = &'f PlacedFinding>,
+    ) -> io::Result<()> {
         let fails = |finding: &&PlacedFinding| self.threshold.is_some_and(|least| finding.severity >= least);
-        let failures: Vec<&PlacedFinding> = findings.iter().filter(fails).collect();
+        let failures: Vec<&PlacedFinding> = findings.filter(fails).collect();
         let path = escaped(path);
         let (tests, count) = (failures.len().max(1), failures.len());
         writeln!(

@@ -8,7 +8,7 @@ use deburr_core::report::PlacedFinding;
 use std::borrow::Cow;
 
 /// A finding's address: `0x4a10`, in relocatable objects `.text+0x10`.
-pub(super) fn place(finding: &PlacedFinding) -> String {
+pub(in crate::render::check) fn place(finding: &PlacedFinding) -> String {
     let section = finding.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
     format!("{section}{}", finding.svma)
 }

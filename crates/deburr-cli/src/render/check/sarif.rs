@@ -9,6 +9,8 @@
 use super::location::{local, place, uri};
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::json::write_value;
+use crate::render::line::fit;
+use crate::render::number::counted;
 use deburr_core::finding::Severity;
 use deburr_core::report::{Fingerprints, PlacedFinding};
 use deburr_core::rule::RULES;
@@ -19,6 +21,9 @@ use std::io::{self, Write};
 
 /// Results at most: GitHub refuses files with more in a run (its documentation, "SARIF results exceed one or more limits").
 const MOST_RESULTS: usize = 25_000;
+
+/// Characters of a rule's description: GitHub shows no more than 1,024 (its documentation, "reportingDescriptor object").
+const LONGEST_DESCRIPTION: usize = 1000;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -32,6 +37,8 @@ pub(crate) struct Sarif {
     pub(crate) results: BTreeMap<Reverse<Severity>, Vec<String>>,
     /// Results that there was no room for.
     pub(crate) left_out: u64,
+    /// Findings in code that the files' owners cannot change.
+    pub(crate) of_runtimes: u64,
 }
 
 impl Renderer for Sarif {
@@ -41,8 +48,9 @@ impl Renderer for Sarif {
             .map(|rule| {
                 json!({
                     "id": rule.id,
-                    "shortDescription": {"text": rule.summary},
-                    "help": {"text": rule.page, "markdown": rule.page},
+                    "shortDescription": {"text": sentence(rule.summary)},
+                    "fullDescription": {"text": described(rule.page).unwrap_or_else(|| sentence(rule.summary))},
+                    "help": {"text": format!("deburr explain {}", rule.id), "markdown": rule.page},
                     "properties": {"severity": rule.severity, "preview": rule.preview},
                 })
             })
@@ -61,7 +69,8 @@ impl Renderer for Sarif {
     fn file(&mut self, _out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
         let path = &file.report.path;
         let mut fingerprints = Fingerprints::of(path);
-        let open = file.report.findings.iter().map(|finding| (finding, None));
+        self.of_runtimes += file.report.not_counted().values().sum::<u64>();
+        let open = file.report.counted().map(|finding| (finding, None));
         let allowed = file.allowed.iter().map(|allowed| (&allowed.finding, Some(&allowed.reason)));
         let mut groups: Vec<(&PlacedFinding, Option<&_>, String, u64)> = Vec::new();
         // By group: what its findings took of a run.
@@ -124,6 +133,13 @@ impl Renderer for Sarif {
             );
             json!({"level": "warning", "message": {"text": text}})
         });
+        let of_runtimes = (self.of_runtimes > 0).then(|| {
+            let text = format!(
+                "{} in language runtimes and C libraries left out: --include-runtime reports them",
+                counted(self.of_runtimes, "finding")
+            );
+            json!({"level": "note", "message": {"text": text}})
+        });
         let notifications = run.skipped.iter().map(|skip| {
             json!({
                 "level": if skip.fault { "error" } else { "note" },
@@ -133,7 +149,7 @@ impl Renderer for Sarif {
         });
         let invocation = json!({
             "executionSuccessful": !run.skipped.iter().any(|skip| skip.fault),
-            "toolExecutionNotifications": notifications.chain(left_out).collect::<Vec<Value>>(),
+            "toolExecutionNotifications": notifications.chain(left_out).chain(of_runtimes).collect::<Vec<Value>>(),
         });
         out.write_all(b"],\n\"invocations\": [")?;
         write_value(out, self.pretty, &invocation, "\n")?;
@@ -143,7 +159,7 @@ impl Renderer for Sarif {
 
 impl Sarif {
     pub(crate) fn new(pretty: bool, here: Option<String>) -> Sarif {
-        Sarif { pretty, here, results: BTreeMap::new(), left_out: 0 }
+        Sarif { pretty, here, results: BTreeMap::new(), left_out: 0, of_runtimes: 0 }
     }
 
     /// Keeps a result, in the place of a less severe one where there is no more room.
@@ -169,9 +185,11 @@ impl Sarif {
     }
 
     fn result(&self, path: &str, finding: &PlacedFinding) -> Value {
+        // A binary has no lines. GitHub shows a result only where its region begins at one.
         let binary = json!({
             "artifactLocation": self.artifact(path),
             "address": address(finding),
+            "region": {"startLine": 1},
         });
         let mut location = json!({"physicalLocation": binary});
         let mut related = json!([]);
@@ -179,25 +197,41 @@ impl Sarif {
             related = json!([location]);
             let mut physical = json!({"artifactLocation": self.artifact(&source.file)});
             // Line 0 is how DWARF says "no line".
-            if source.line > 0 {
-                physical["region"] = json!({"startLine": source.line});
-            }
+            physical["region"] = json!({"startLine": source.line.max(1)});
             location = json!({"physicalLocation": physical});
         }
         if let Some(function) = &finding.function {
             location["logicalLocations"] = json!([{"fullyQualifiedName": **function, "kind": "function"}]);
         }
-        json!({
+        let mut result = json!({
             "ruleId": finding.rule,
             "ruleIndex": RULES.iter().position(|rule| rule.id == finding.rule),
             "level": finding.severity,
-            "message": {"text": *finding.message},
-            "analysisTarget": self.artifact(path),
+            "message": {"text": sentence(&finding.message)},
             "locations": [location],
-            "relatedLocations": related,
             "properties": {"evidence": finding.evidence},
-        })
+        });
+        // Where the binary is the location, that says it already.
+        if finding.source.is_some() {
+            result["analysisTarget"] = self.artifact(path);
+            result["relatedLocations"] = related;
+        }
+        result
     }
+}
+
+/// A text as a sentence: with a full stop at its end.
+fn sentence(text: &str) -> String {
+    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}
+
+/// The first paragraph of a rule's page below its first heading of the second level, as plain text.
+fn described(page: &str) -> Option<String> {
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("## ")).skip(1);
+    let first = lines.find(|line| !line.is_empty())?;
+    let rest = lines.take_while(|line| !line.is_empty() && !line.starts_with(['#', '`', '|', '-']));
+    let text = [first].into_iter().chain(rest).collect::<Vec<_>>().join(" ").replace('`', "");
+    Some(fit(&sentence(text.trim_end_matches(':')), Some(LONGEST_DESCRIPTION)))
 }
 
 /// How much of a run a finding took.

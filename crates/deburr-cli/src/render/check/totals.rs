@@ -18,6 +18,8 @@ pub(crate) struct Totals {
     pub(crate) files_checked: u64,
     pub(crate) files_skipped: u64,
     pub(crate) other_files: u64,
+    /// Files and members that the user leaves out.
+    pub(crate) excluded_files: u64,
     pub(crate) bytes: u64,
     pub(crate) executable_bytes: u64,
     pub(crate) decoded_bytes: u64,
@@ -26,6 +28,8 @@ pub(crate) struct Totals {
     pub(crate) functions: u64,
     /// Findings that the user allows; the counts below are without them.
     pub(crate) allowed: u64,
+    /// Findings in code that the files' owners cannot change; the counts below are without them.
+    pub(crate) runtime_findings: u64,
     pub(crate) findings_by_rule: BTreeMap<Cow<'static, str>, u64>,
     pub(crate) findings_by_severity: BTreeMap<Severity, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +68,8 @@ impl Totals {
         self.functions += report.coverage.functions;
         self.allowed += report.allowed;
         let mut in_this_file: BTreeMap<Cow<'static, str>, Severity> = BTreeMap::new();
-        for finding in &report.findings {
+        self.runtime_findings += report.not_counted().values().sum::<u64>();
+        for finding in report.counted() {
             *self.findings_by_rule.entry(finding.rule.clone()).or_default() += 1;
             *self.findings_by_severity.entry(finding.severity).or_default() += 1;
             let severity = in_this_file.entry(finding.rule.clone()).or_insert(finding.severity);

@@ -15,6 +15,7 @@
 
 use super::rows::{self, Sizes};
 use crate::render::check::renderer::Checked;
+use crate::render::check::text::file::not_counted_in_words;
 use crate::render::check::text::profile::seen;
 use crate::render::page::view::room::Rooms;
 use crate::render::page::view::texts::{Texts, is_something, shown_value};
@@ -28,7 +29,9 @@ pub(super) fn file(checked: Checked<'_>, rooms: &mut Rooms) -> Value {
     let Checked { report, code, .. } = checked;
     let mut record = summary(report);
     let mut texts = Texts::default();
-    let chosen = worst(&report.findings, rooms.findings.take(report.findings.len()));
+    let counted: Vec<&PlacedFinding> = report.counted().collect();
+    let room = rooms.findings.take(counted.len());
+    let chosen = worst(counted, room);
     let count = rooms.functions.take(report.isa_functions.len());
     let functions = report.isa_functions.get(..count).unwrap_or_default();
     let (findings, evidence) = rows::findings(&chosen, &mut texts);
@@ -79,6 +82,7 @@ fn summary(report: &Report) -> Map<String, Value> {
         "tried": report.tried,
         "claim": report.claim,
         "allowed": report.allowed,
+        "not_counted": not_counted_in_words(report),
         "missing_libraries": report.missing_libraries,
         "faults": report.faults,
         "bytes": [coverage.executable_bytes, coverage.decoded_bytes, coverage.data_bytes, coverage.undecoded_bytes],
@@ -91,9 +95,10 @@ fn summary(report: &Report) -> Map<String, Value> {
 }
 
 /// So many of the findings, the worst, in the order of all.
-fn worst(findings: &[PlacedFinding], count: usize) -> Vec<&PlacedFinding> {
-    let mut chosen: Vec<(usize, &PlacedFinding)> = findings.iter().enumerate().collect();
-    if count < findings.len() {
+fn worst(findings: Vec<&PlacedFinding>, count: usize) -> Vec<&PlacedFinding> {
+    let is_too_many = count < findings.len();
+    let mut chosen: Vec<(usize, &PlacedFinding)> = findings.into_iter().enumerate().collect();
+    if is_too_many {
         chosen.sort_by_key(|(at, finding)| {
             let share = finding.weight.map(|weight| weight.share);
             (Reverse(share), Reverse(finding.severity), Reverse(finding.in_loop), Reverse(finding.calls), *at)

@@ -12,13 +12,13 @@ use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
 use deburr_core::finding::Severity;
 use deburr_core::profile::Share;
-use deburr_core::report::{Advice, Atomics, PlacedFinding, Root, ThreadCost};
+use deburr_core::report::{Advice, Atomics, Origin, PlacedFinding, Root, ThreadCost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Renders one file.
 pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
-    if report.findings.is_empty() && report.faults.is_empty() && !detail.clean_files {
+    if report.counted().next().is_none() && report.faults.is_empty() && !detail.clean_files {
         return Ok(());
     }
     let palette = detail.palette;
@@ -49,7 +49,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         writeln!(out, "  {} {fault}", palette.dim("fault:"))?;
     }
     let least = report.profile.is_some().then(|| threshold(report, detail));
-    for group in groups(report) {
+    for group in groups(report, detail.verbose) {
         let cost = group.first().map_or_else(String::new, |first| cost(report, &first.rule));
         match least {
             Some(least) => weighed_group(out, report, &group, (&cost, least), detail)?,
@@ -57,10 +57,15 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         }
     }
     advice(out, report, detail)?;
+    if let Some(not_counted) = not_counted_in_words(report) {
+        let how = if detail.verbose { "" } else { " (--verbose shows them)" };
+        let line = fit(&format!("{not_counted}{how}"), detail.width.map(|width| width.saturating_sub(2)));
+        writeln!(out, "  {}", palette.dim(&line))?;
+    }
     if report.allowed > 0 {
         writeln!(out, "  {}", palette.dim(&format!("{} allowed", counted(report.allowed, "finding"))))?;
     }
-    if !report.findings.is_empty() || detail.verbose {
+    if report.counted().next().is_some() || detail.verbose {
         writeln!(out)?;
     }
     Ok(())
@@ -102,7 +107,7 @@ fn advice(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<(
 /// What the findings that some flags remove took of a run; `None` without a profile, or where the flags remove only some of
 /// those of a rule.
 fn share_removed(report: &Report, advice: &Advice) -> Option<Share> {
-    let removed = || report.findings.iter().filter(|finding| advice.removes.contains_key(&*finding.rule));
+    let removed = || report.counted().filter(|finding| advice.removes.contains_key(&*finding.rule));
     let share = share_of(removed())?;
     (removed().count() as u64 == advice.findings && share > Share::default()).then_some(share)
 }
@@ -125,10 +130,13 @@ fn cost(report: &Report, rule: &str) -> String {
 
 /// The findings of each rule, worst first: the most severe, of these those in loops, then those whose functions are called
 /// from most places, then by address. Of rules where it is known what their findings cost, that decides.
-fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
-    let mut by_rule: BTreeMap<&str, Vec<&PlacedFinding>> = BTreeMap::new();
-    for finding in &report.findings {
-        by_rule.entry(&finding.rule).or_default().push(finding);
+///
+/// Those that do not count come last, in groups of their own, where `all` are wanted.
+fn groups(report: &Report, all: bool) -> Vec<Vec<&PlacedFinding>> {
+    let mut by_rule: BTreeMap<(Option<Origin>, &str), Vec<&PlacedFinding>> = BTreeMap::new();
+    for finding in report.findings.iter().filter(|finding| all || finding.counted) {
+        let origin = finding.origin.filter(|_| !finding.counted);
+        by_rule.entry((origin, &finding.rule)).or_default().push(finding);
     }
     let mut groups: Vec<_> = by_rule.into_values().collect();
     for group in &mut groups {
@@ -147,13 +155,32 @@ fn groups(report: &Report) -> Vec<Vec<&PlacedFinding>> {
         let first = group.first();
         let cost = first.and_then(|first| cost(&first.rule));
         let share = share_of(group.iter().copied());
-        std::cmp::Reverse((share, cost, first.map(|first| first.severity), group.len()))
+        let counts = first.is_some_and(|first| first.counted);
+        std::cmp::Reverse((counts, share, cost, first.map(|first| first.severity), group.len()))
     });
     groups
 }
 
 /// Places that are shown of a rule's findings, unless the user says how many.
 pub(super) const WORST: usize = 3;
+
+/// Of findings that do not count, whose code they are in: ` in Go's runtime, not counted`.
+fn whose(finding: &PlacedFinding) -> String {
+    let origin = finding.origin.filter(|_| !finding.counted);
+    origin.map_or_else(String::new, |origin| format!(" in {}, not counted", origin.described()))
+}
+
+/// The findings that do not count, in words: `12 findings in Go's runtime are not counted`.
+pub(in crate::render::check) fn not_counted_in_words(report: &Report) -> Option<String> {
+    let counts = report.not_counted();
+    let all = counts.values().sum::<u64>();
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(origin, count)| format!("{} in {}", counted(*count, "finding"), origin.described()))
+        .collect();
+    let verb = if all == 1 { "is" } else { "are" };
+    (all > 0).then(|| format!("{} {verb} not counted", parts.join(", ")))
+}
 
 /// What removes the findings of a rule: `; gcc 12: -march=armv8.1-a removes 30`.
 fn removal(report: &Report, rule: &str) -> String {
@@ -182,8 +209,8 @@ fn weighed_group(
     // The heaviest come first.
     let (hot, cold) = group.split_at(group.partition_point(|finding| own_share(finding) >= least));
     let share = share_of(group.iter().copied()).unwrap_or_default();
-    let findings = counted(group.len() as u64, "finding");
-    let removal = removal(report, &first.rule);
+    let findings = format!("{}{}", counted(group.len() as u64, "finding"), whose(first));
+    let removal = if first.counted { removal(report, &first.rule) } else { String::new() };
     let text = match (hot.len(), cold.len()) {
         (0, _) => format!(" {share} of the run in {findings}, none of them hot"),
         (_, 0) => format!(" {share} of the run in {findings}{cost}{removal}"),
@@ -248,9 +275,10 @@ fn rule_group(
         n if n > 0 && is_cut => format!(", {} in loops", grouped(n as u64)),
         _ => String::new(),
     };
-    let removal = if is_cut { removal(report, &first.rule) } else { String::new() };
+    let removal = if is_cut && first.counted { removal(report, &first.rule) } else { String::new() };
     let findings = counted(group.len() as u64, "finding");
-    let text = format!(" {findings}{within}{looped}{cost}{removal}");
+    let whose = whose(first);
+    let text = format!(" {findings}{within}{whose}{looped}{cost}{removal}");
     heading(out, first.severity, &first.rule, &text, detail)?;
     let width = shown.iter().map(|(finding, _)| finding.svma.to_string().len()).max().unwrap_or(0);
     for (finding, count) in shown {
@@ -336,7 +364,7 @@ fn atomics_line(atomics: &Atomics) -> String {
 }
 
 /// What the file needs, why, and what it can use.
-fn verdict(report: &Report) -> String {
+pub(in crate::render::check) fn verdict(report: &Report) -> String {
     let with = |level: &str, beyond: &[String]| {
         let mut text = level.to_owned();
         for feature in beyond {

@@ -5,7 +5,7 @@
 
 pub(crate) mod detail;
 pub(crate) mod few;
-mod file;
+pub(in crate::render::check) mod file;
 mod functions;
 pub(crate) mod profile;
 mod summary;

@@ -143,7 +143,7 @@ pub(super) fn own_share(finding: &PlacedFinding) -> Share {
 
 /// The least share that makes a finding one of the `top` heaviest of a file, and no less than what is worth a line.
 pub(super) fn threshold(report: &Report, detail: &Detail) -> Share {
-    let mut shares: Vec<Share> = report.findings.iter().map(own_share).collect();
+    let mut shares: Vec<Share> = report.counted().map(own_share).collect();
     shares.sort_unstable_by(|a, b| b.cmp(a));
     let of_top = detail.top.map(|top| match top.checked_sub(1) {
         Some(last) => shares.get(last).copied().unwrap_or_default(),

@@ -28,6 +28,10 @@ pub(super) fn write(
     if totals.allowed > 0 {
         verdict.push_str(&format!("; {} allowed", counted(totals.allowed, "finding")));
     }
+    if totals.runtime_findings > 0 {
+        let runtimes = counted(totals.runtime_findings, "finding");
+        verdict.push_str(&format!("; {runtimes} in runtimes and C libraries not counted"));
+    }
     match totals.files_checked {
         0 => writeln!(out, "No file was checked: nothing here is ELF for x86-64 or AArch64.")?,
         n => writeln!(out, "{} checked: {verdict}", counted(n, "file"))?,
@@ -68,6 +72,9 @@ pub(super) fn write(
     }
     if totals.other_files > 0 {
         writeln!(out, "{} passed over: neither ELF nor archive", counted(totals.other_files, "other file"))?;
+    }
+    if totals.excluded_files > 0 {
+        writeln!(out, "{} left out by --exclude", counted(totals.excluded_files, "file"))?;
     }
     if detail.statistics {
         statistics(out, totals)?;

@@ -10,7 +10,9 @@ mod record;
 mod tests;
 
 use super::{Compared, DiffSummary};
+use crate::config::allow::NO_NAME;
 use crate::render::page::script::embedded;
+use crate::render::page::view::plain::PlainTable;
 use crate::render::page::view::room::Rooms;
 use crate::render::page::view::{Records, begin, end};
 use std::io::{self, Write};
@@ -36,5 +38,20 @@ pub(crate) fn page(
         }
     }
     records.finish(out)?;
-    end(out, &record::run(compared, summary, rooms))
+    let mut plain = PlainTable::new(&["Change", "Severity", "Rule", "File", "Place", "Function", "Message"]);
+    for it in compared {
+        let levels =
+            it.diff.levels.iter().map(|change| format!("{} {} → {}", change.what, change.old, change.new));
+        plain.file(&it.new, &levels.collect::<Vec<String>>().join(", "));
+        for (change, groups) in [("appeared", &it.diff.came), ("gone", &it.diff.went)] {
+            for group in groups {
+                let place = group.section.as_deref().map(|name| format!("{name}+")).unwrap_or_default();
+                let place = format!("{place}{}", group.svma);
+                let function = group.function.as_deref().unwrap_or(NO_NAME);
+                let (severity, rule) = (group.severity.name(), &*group.rule);
+                plain.row([change, severity, rule, &it.new, &place, function, &group.message]);
+            }
+        }
+    }
+    end(out, &plain, &record::run(compared, summary, rooms))
 }

@@ -5,6 +5,7 @@
 //! is: `check` or `diff`.
 
 pub(crate) mod code;
+pub(crate) mod plain;
 #[cfg(test)]
 pub(crate) mod read;
 pub(crate) mod room;
@@ -13,6 +14,7 @@ pub(crate) mod texts;
 use super::head_with_script;
 use super::script::{data_element, embedded, source_of};
 use deburr_core::rule::RULES;
+use plain::PlainTable;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -39,11 +41,13 @@ const SCRIPT: &str = concat!(
 
 /// Opens the page.
 pub(crate) fn begin(out: &mut dyn Write, title: &str) -> io::Result<()> {
-    write!(out, "{}{SKELETON}", head_with_script(title, &source_of(SCRIPT), STYLES))
+    let body = SKELETON.replace("TITLE", title);
+    write!(out, "{}{body}", head_with_script(title, &source_of(SCRIPT), STYLES))
 }
 
-/// Closes it, with the record of the run.
-pub(crate) fn end(out: &mut dyn Write, run: &Value) -> io::Result<()> {
+/// Closes it, with the findings as a table without the script, and the record of the run.
+pub(crate) fn end(out: &mut dyn Write, plain: &PlainTable, run: &Value) -> io::Result<()> {
+    plain.write(out)?;
     data_element(out, "id=\"run\"", run)?;
     write!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n")
 }

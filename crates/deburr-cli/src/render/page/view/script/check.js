@@ -109,7 +109,9 @@ function checkedFacts() {
     ["Needs", needs()],
     ["Found", [element("p", {}, severe.length === 0 ? "Nothing" : severe.flatMap(([severity, count]) =>
       [element("a", { class: "chip", ...to({ severity, section: "findings", open: "" }) }, severityMark(severity), " ", data(`count ${severity}`, count)), " "])),
-      counts.allowed > 0 && element("p", { class: "muted" }, `and ${counted(counts.allowed, "finding")} that the configuration allows`)]]];
+      counts.allowed > 0 && element("p", { class: "muted" }, `and ${counted(counts.allowed, "finding")} that the configuration allows`),
+      counts.runtime_findings > 0 && element("p", { class: "muted" }, files.length === 1 ? files[0].not_counted
+        : `${counted(counts.runtime_findings, "finding")} in runtimes and C libraries not counted`)]]];
   const profiled = files.filter(file => file.profile).sort((one, other) => other.profile.weight - one.profile.weight);
   if (profiled.length) {
     const seen = file => element("p", {}, files.length > 1 ? `${short(file.path, 60)}: ${file.profile.what}` : file.profile.what);
