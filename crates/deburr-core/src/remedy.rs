@@ -185,9 +185,14 @@ impl Remedy {
             Some(Value::Text(said)) => &**said == text,
             _ => false,
         };
-        !is_by_hand && self.only.is_none_or(says)
+        // Flags that make what is found faster elsewhere, and slower on the target.
+        let is_better_so = evidence.get(SLOWER_BY_LSE).is_some();
+        !is_by_hand && !is_better_so && self.only.is_none_or(says)
     }
 }
+
+/// The key of the evidence that names the target's CPU, on which LSE is slower than what was found.
+pub(crate) const SLOWER_BY_LSE: &str = "slower_by_lse";
 
 /// gcc: one LSE instruction for each atomic.
 pub(crate) const GCC_LSE: Remedy =

@@ -12,6 +12,7 @@ pub mod popcount;
 pub mod privileged;
 pub mod repeated;
 pub mod shape;
+pub mod slow_lse;
 pub mod small_loop;
 pub mod split_frame;
 pub mod store_form;

@@ -3,10 +3,11 @@
 use super::{Context, Rule};
 use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::idiom::slow_lse::{SLOW_LSE, SlowLse};
 use crate::idiom::store_form::{self, StoreForm, store_forms};
 use crate::insn::sweep::Wants;
 
-/// The rule. It is silent unless the user states one of the [`CORES`] as the target.
+/// The rule. It is silent unless the user states a CPU of [`SLOW_LSE`] as the target.
 pub(super) const RULE: Rule = Rule {
     id: "far-atomic-on-private-line",
     summary: "stadd and the like in a loop, where the stated CPU was seen to execute them far",
@@ -19,36 +20,24 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// A core of a machine on which a store form took longer than a load-exclusive/store-exclusive loop.
-struct Core {
-    /// As `--target` has it.
-    name: &'static str,
-    /// The machine and the medians in nanoseconds, as `evidence/near_far_percpu_add.csv` has them.
-    machine: &'static str,
-    exclusives: &'static str,
-    store_form: &'static str,
-}
-
-/// The table has the machine, and not which of its two kinds of core ran; its reporter saw no dependence on that.
-const CORES: [Core; 2] = [of_cix_p1("cortex-a520"), of_cix_p1("cortex-a720")];
-
-const fn of_cix_p1(name: &'static str) -> Core {
-    Core { name, machine: "CIX P1 (A720/A520)", exclusives: "6.56", store_form: "45.79" }
-}
-
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let core = CORES.iter().find(|core| context.target_cpu == Some(core.name));
+    let core = SLOW_LSE.iter().find(|core| context.target_cpu == Some(core.cpu));
     let Some(core) = core else { return Vec::new() };
     store_forms(context.image, context.program).iter().map(|form| finding(form, core)).collect()
 }
 
-fn finding(form: &StoreForm, core: &Core) -> Finding {
-    let Core { name, machine, exclusives, store_form } = core;
+fn finding(form: &StoreForm, core: &SlowLse) -> Finding {
+    let SlowLse { cpu, machine, exclusives, store_form, value_form, .. } = core;
     let (mnemonic, instructions) = (&form.mnemonic, form.instructions);
     let message = format!(
         "{mnemonic} in a loop of {instructions} instructions, with no prefetch for write: published for {machine} are \
          {store_form} ns, and {exclusives} ns with exclusives"
     );
+    // The other form of LSE is no way out there.
+    let message = match value_form {
+        Some(value_form) => format!("{message}; {value_form} ns with the form that returns a value"),
+        None => message,
+    };
     Finding {
         rule: RULE.id,
         at: form.at,
@@ -59,25 +48,7 @@ fn finding(form: &StoreForm, core: &Core) -> Finding {
             ("instruction", Value::Text(mnemonic.as_str().into())),
             ("size", Value::Number(form.size.into())),
             ("instructions", Value::Number(instructions as u64)),
-            ("core", Value::Text((*name).into())),
+            ("core", Value::Text((*cpu).into())),
         ]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use deburr_cpu::Target;
-
-    #[test]
-    fn every_core_is_a_target_and_has_its_figures_from_the_table() {
-        let table = include_str!("../../../../evidence/near_far_percpu_add.csv");
-        for core in CORES {
-            assert_eq!(Target::parse(core.name).unwrap().cpu(), Some(core.name));
-            for (variant, median) in [("LL/SC", core.exclusives), ("LSE store form", core.store_form)] {
-                let row = format!(",{},0,{variant},{median},", core.machine);
-                assert!(table.contains(&row), "{row}");
-            }
-        }
     }
 }

@@ -6,10 +6,11 @@ use crate::benchmark::Benchmark;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
 use crate::function::atomics::{self, Fate, Sequence};
+use crate::idiom::slow_lse::{SlowLse, slow_in_all_forms};
 use crate::image::Image;
 use crate::insn::Ordering;
 use crate::insn::sweep::Wants;
-use crate::remedy::{self, Compiler, Remedy};
+use crate::remedy::{self, Compiler, Remedy, SLOWER_BY_LSE};
 use deburr_cpu::Feature;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
@@ -18,7 +19,7 @@ use std::cell::OnceCell;
 pub(super) const RULE: Rule = Rule {
     id: "llsc-loop",
     summary: "inline load-exclusive/store-exclusive loop with no LSE path",
-    severity: "warning; note where written by hand, or for a target without LSE",
+    severity: "warning; note where written by hand, or for a target without LSE or with a slow one",
     page: include_str!("../../pages/llsc-loop.md"),
     preview: false,
     remedies: REMEDIES,
@@ -39,8 +40,10 @@ const REMEDIES: &[Remedy] = &[
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let image = context.image;
+    let slow = slow_in_all_forms(context.target_cpu);
     let severity = match context.target {
         Some(target) if !target.contains(Feature::FEAT_LSE) => Severity::Note,
+        _ if slow.is_some() => Severity::Note,
         _ => Severity::Warning,
     };
     // Pairs of registers are another question: other instructions would take their place.
@@ -59,7 +62,22 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
         None => finding(image, sequence, severity),
     });
+    let reported = reported.map(|finding| match slow {
+        Some(slow) => beside(finding, slow),
+        None => finding,
+    });
     reported.collect()
+}
+
+/// The finding, where the target is a CPU on which the loop was seen to be faster than LSE.
+fn beside(finding: Finding, slow: &SlowLse) -> Finding {
+    let SlowLse { machine, exclusives, store_form, .. } = slow;
+    let message = format!(
+        "{}; {machine} without contention: {exclusives} ns by such a loop, {store_form} ns and more by LSE",
+        finding.message
+    );
+    let more = [(SLOWER_BY_LSE, Value::Text(slow.cpu.into()))];
+    Finding { message: message.into(), evidence: finding.evidence.with(more), ..finding }
 }
 
 /// The function that holds a sequence, where it has an outlined helper's name; real helpers have an LSE path, and none

@@ -26,6 +26,7 @@ use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
 use crate::render::fix::text::{FixLayout, FixText};
 use crate::render::style::Palette;
+use deburr_core::idiom::slow_lse::SlowLse;
 use file::destination::Goal;
 use rewriter::Rewriter;
 use run::FixRun;
@@ -80,6 +81,9 @@ pub(super) fn run(
         summary: FixSummary::default(),
         failed: false,
     };
+    if let Some(slow) = rewriter::slow_target(options).map_err(Failure::Message)? {
+        warn_of_slow(slow, run.complaints);
+    }
     run.render.begin(run.out)?;
     match (&options.output, &options.dispatch) {
         (_, Some(folder)) => run.dispatch(folder)?,
@@ -87,6 +91,17 @@ pub(super) fn run(
         (None, None) => run.each()?,
     }
     run.end()
+}
+
+/// Says that what will be written was seen to be slower than what is there. That changes no exit status.
+fn warn_of_slow(slow: &SlowLse, complaints: &mut dyn Write) {
+    let SlowLse { cpu, machine, exclusives, store_form, value_form, source } = slow;
+    let value_form = value_form.map_or_else(String::new, |median| format!(", {median} ns by ldadd"));
+    let _ = writeln!(
+        complaints,
+        "deburr: --target {cpu}: LSE may be slower there: {machine} took {exclusives} ns for an add by exclusives without \
+         contention, {store_form} ns by stadd{value_form} ({source}); measure before you ship"
+    );
 }
 
 impl FixRun<'_> {

@@ -9,10 +9,11 @@ use crate::args::fix::{Fix, PauseChoice};
 use crate::config::document::Config;
 use crate::input::content::Content;
 use crate::input::debug_file;
-use crate::names::{features_for, machines_named};
+use crate::names::{cpu_for, features_for, machines_named};
+use deburr_core::idiom::slow_lse::{SlowLse, slow_in_all_forms};
 use deburr_core::image::demangle;
 use deburr_core::{Error, Svma, pattern, wanted_debug_file};
-use deburr_cpu::{Arch, Feature, FeatureSet};
+use deburr_cpu::{Arch, Feature, FeatureSet, Target};
 use deburr_patch::{
     self, ApplyError, ApplyOptions, Edited, Pause, Plan, PlanError, PlanRequest, Reason, Refused,
 };
@@ -203,9 +204,22 @@ impl<'o> Rewriter<'o> {
 
 /// What every AArch64 machine has that the files will run on, by the options or the configuration.
 pub(super) fn target(options: &Fix) -> Result<Option<FeatureSet>, String> {
+    Ok(features_for(&machines_of(options)?, Some(Arch::Aarch64)))
+}
+
+/// What is published of the CPU that the files will run on, if LSE is the slower way there. Only of runs that may write LSE.
+pub(super) fn slow_target(options: &Fix) -> Result<Option<&'static SlowLse>, String> {
+    let is_pause = |rule: &String| rule == "yield-in-spin-loop";
+    if !options.only.is_empty() && options.only.iter().all(is_pause) {
+        return Ok(None);
+    }
+    Ok(slow_in_all_forms(cpu_for(&machines_of(options)?, Some(Arch::Aarch64))))
+}
+
+/// The machines that the options or the configuration name.
+fn machines_of(options: &Fix) -> Result<Vec<Target>, String> {
     let config = Config::read(options.config.as_deref())?;
-    let target = machines(machines_named("--target", &options.target)?, &config.target);
-    Ok(features_for(&target, Some(Arch::Aarch64)))
+    Ok(machines(machines_named("--target", &options.target)?, &config.target))
 }
 
 /// Proves what was written, from the bytes and the target alone; `release` gets what is not needed of them any more.

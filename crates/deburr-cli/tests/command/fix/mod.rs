@@ -467,3 +467,17 @@ fn what_a_killed_run_left_goes_and_a_living_run_is_left_alone() {
     let names: Vec<_> = files(&scratch.join("tree/below")).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), 1, "{names:?}");
 }
+
+#[test]
+fn a_target_on_which_lse_was_seen_to_be_slow_gets_a_warning() {
+    let scratch = scratch("slow-lse");
+    let plan = |options: &[&str]| fix(&scratch, &[options, &["libcounters.so"]].concat());
+    let output = plan(&["--target", "tsv110"]);
+    let complaint = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{complaint}");
+    assert!(complaint.contains("6.57 ns") && complaint.contains("69.55 ns by ldadd"), "{complaint}");
+    assert!(complaint.contains("deepin-community/kernel pull request 1564"), "{complaint}");
+    for quiet in [&["--target", "tsv110", "--only", "yield-in-spin-loop"][..], &["--target", "neoverse-n1"]] {
+        assert_eq!(stderr(&plan(quiet)), "", "{quiet:?}");
+    }
+}
