@@ -73,6 +73,8 @@ const GCC_FEATURES: &[(&str, &[Feature])] = &[
     ("rdrnd", &[RDRAND]),
     ("sahf", &[LAHF]),
     ("sse4", &[SSE4_1, SSE4_2]),
+    ("sse4.1", &[SSE4_1]),
+    ("sse4.2", &[SSE4_2]),
     ("aes", &[FEAT_AES, FEAT_PMULL]),
     ("crc", &[FEAT_CRC32]),
     ("crypto", &[FEAT_AES, FEAT_PMULL, FEAT_SHA1, FEAT_SHA256]),
@@ -299,6 +301,7 @@ mod tests {
         assert!(!target.features.contains(FEAT_CRC32));
         assert!(parsed("armv8-a+crypto").features.contains(FEAT_PMULL));
         assert!(parsed("x86-64-v2+aes+pclmul").features.contains(PCLMULQDQ));
+        assert!(parsed("x86-64+sse4.2").features.contains(SSE4_1));
         assert!(parsed("x86-64-v3+avx512_vnni").features.contains(AVX512F));
     }
 

@@ -243,7 +243,7 @@ mod tests {
             (
                 "\ntarget = \"neoverse-n7\"\n".to_owned(),
                 "deburr.toml:2: target: unknown target 'neoverse-n7'; did you mean 'neoverse-n1' or \
-                 'neoverse-n2'? (`deburr cpu` lists the names)",
+                 'neoverse-n2' or 'neoverse-n3'? (`deburr cpu` lists the names)",
             ),
             (
                 "select = [\"llsc_lop\"]\n".to_owned(),
