@@ -103,7 +103,9 @@ pub(crate) fn examine<T>(
     report.stated_guards = guards.uses(checks.as_ref(), &image, &program, &verdicts);
     match request.made_at_run_time {
         true => level::of_run_time(&mut report),
-        false => level::judge_file(&mut report, &image, linkage.as_ref(), &program, &verdicts),
+        false => {
+            level::judge_file(&mut report, (&image, &program), (linkage.as_ref(), checks.as_ref()), &verdicts)
+        }
     }
     // Where nobody wants to know what dies, there is no answer that could be mistaken for a clean one.
     let is_judged = rules.iter().any(|rule| rule.id == rule::of_answer(request.claim.is_some()));

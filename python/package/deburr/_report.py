@@ -737,7 +737,9 @@ class IsaGroup:
     """One sentence."""
     section: str | None = None
     import_: str | None = None
-    """The function that the choice depends on: of another file, or of this one with the cause named-query."""
+    """The function that the choice depends on: of another file, or of this one with the cause named-query.
+    With causes other than these: a function or an object of another file that may carry the features in
+    question, which no code of this file tests."""
     stated_as: str | None = None
     """[[guard]] tables of deburr.toml that state what is not proven, for who knows that it holds."""
 
@@ -843,7 +845,8 @@ class IsaFunction:
     implies what it uses. under-guarded: a path passes a check that does not imply all of it. unreached: no
     known way reaches it. unknown: reached only through a pointer or a check that is not followed. presumed:
     chosen by a test of a word that is not proven to hold an answer of the CPU, or named for CPUs that have
-    all that it uses, see presumption. covered: as unknown, but the file needs that level anyway."""
+    all that it uses, see presumption. covered: as unknown, but every known CPU on which the file runs has all
+    that it uses."""
     path: tuple[Step, ...]
     """From a root to this function, where it is required or under-guarded; otherwise empty."""
     root: Literal['entry-point', 'preinit-array', 'init-array', 'fini-array', 'loader', 'exported', 'data'] | None
@@ -1001,8 +1004,8 @@ class File:
     not_followed: int
     """The unknown functions."""
     xcr0_not_asked: bool
-    """Whether the file's own cpuid comes before code that uses AVX's registers, and nothing in it checks with
-    xgetbv whether the operating system saves them."""
+    """Whether the file tests what its own cpuid says of AVX, or of other registers that the operating system
+    must save, and uses them, and nothing in it checks with xgetbv whether the system does."""
     guards_examined: bool
     """Whether run-time checks were looked at; true, except of code made at run time."""
     features: Mapping[str, int]

@@ -3,19 +3,18 @@
 //! Levels follow the psABI and the Arm Architecture Reference Manual, as `deburr-cpu` has them.
 
 use super::names::name_at;
+use super::saved_registers::trusts_cpuid_alone;
 use crate::function::Program;
-use crate::function::reach::{Need, Step, Verdict};
+use crate::function::reach::{Checks, Need, Step, Verdict};
 use crate::image::{ArrayKind, Image, Linkage};
-use crate::insn::{self, Class, Operation};
 use crate::report::{Hex, NeededBy, Reach, Report, Root, RunsOn};
 use deburr_cpu::{Feature, FeatureSet, Level};
 
 /// Fills in what the file needs.
 pub(crate) fn judge_file(
     report: &mut Report,
-    image: &Image<'_>,
-    linkage: Option<&Linkage<'_>>,
-    program: &Program,
+    (image, program): (&Image<'_>, &Program),
+    (linkage, checks): (Option<&Linkage<'_>>, Option<&Checks>),
     verdicts: &[Verdict],
 ) {
     let need = Need::of(image.arch, verdicts);
@@ -48,8 +47,7 @@ pub(crate) fn judge_file(
         },
     };
     report.not_followed = verdicts.iter().filter(|verdict| verdict.reach == Reach::Unknown).count() as u64;
-    report.xcr0_not_asked =
-        guarded.with_implied().contains(Feature::XSAVE) && trusts_cpuid_alone(image, program);
+    report.xcr0_not_asked = trusts_cpuid_alone((image, program), linkage, checks, verdicts);
     report.needed_by = need.most_needing(verdicts.iter()).map(|verdict| NeededBy {
         function: name_at(image, program, image.svma(verdict.start)),
         svma: Hex(image.place(image.svma(verdict.start)).1),
@@ -67,21 +65,6 @@ pub(crate) fn of_run_time(report: &mut Report) {
     report.guards_examined = false;
     report.level.clone_from(&report.level_present);
     report.needed_beyond.clone_from(&report.level_beyond);
-}
-
-/// Whether the file runs `cpuid`, and never `xgetbv`.
-fn trusts_cpuid_alone(image: &Image<'_>, program: &Program) -> bool {
-    let queries = program.marks().filter(|mark| mark.class == Class::FeatureQuery);
-    let operations = queries.filter_map(|mark| {
-        let svma = image.svma(mark.at);
-        Some(insn::decode(image.arch, image.bytes_at(svma)?, svma)?.operation)
-    });
-    let (mut asks_cpu, mut asks_system) = (false, false);
-    for operation in operations {
-        asks_cpu |= operation == Operation::CpuId;
-        asks_system |= operation == Operation::ReadExtendedControl;
-    }
-    asks_cpu && !asks_system
 }
 
 fn names(features: FeatureSet) -> Vec<String> {

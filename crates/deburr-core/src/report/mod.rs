@@ -11,6 +11,7 @@ mod heat;
 pub(crate) mod level;
 mod model;
 mod names;
+mod saved_registers;
 pub(crate) mod weigh;
 
 pub use crate::function::reach::{Cause, GuardKind, Reach};

@@ -463,3 +463,89 @@ case!(
     a_call_by_an_address_from_the_offset_table_is_required,
     Case { sources: &["arm_got_table.c"], library: &["arm_got_table_part.c"], builds: TRAPS, ..NEEDS_LSE }
 );
+
+case!(
+    what_needs_rcpc_does_not_cover_fcma,
+    Case {
+        sources: &["arm_covered_by_cpu.c"],
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("plain")), ("max", Prints("fcma")),],
+        expects: &[("load_rcpc", "required"), ("add_fcma", "unknown")],
+        level: "armv8.3-a",
+        ..NEEDS_LSE
+    }
+);
+
+/// A program, or a library, that looks at the bit for CRC32 alone, or in which SVE may come from elsewhere.
+const MAY_KNOW_OF_SVE: Case = Case {
+    sources: &["arm_never_tested.c"],
+    runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain")), ("max", Prints("sve"))],
+    expects: &[("with_sve", "unknown"), ("with_crc32", "guarded")],
+    ..ASKS_FOR_LSE
+};
+
+const HOSTED: Case =
+    Case { sources: &["arm_never_tested_host.c"], library: &["arm_never_tested_part.c"], ..MAY_KNOW_OF_SVE };
+
+case!(
+    what_nobody_tests_is_required_through_a_pointer,
+    Case {
+        builds: ARM_OPTIMISED,
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", DiesOfSigill), ("max", Prints("sve")),],
+        expects: &[("with_sve", "required"), ("with_crc32", "guarded")],
+        level: "armv9.0-a",
+        ..MAY_KNOW_OF_SVE
+    }
+);
+
+case!(
+    what_a_name_may_lead_to_carries,
+    Case { builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_NAME")], ..MAY_KNOW_OF_SVE }
+);
+
+case!(
+    what_a_file_of_the_kernel_describes_carries,
+    Case {
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_FILE")],
+        runs: &[("cortex-a53", Prints("plain"))],
+        ..MAY_KNOW_OF_SVE
+    }
+);
+
+case!(
+    an_answer_that_is_kept_as_a_whole_is_a_test_of_all,
+    Case {
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_HEAP"), ("aarch64-clang", "-O2 -DBY_HEAP")],
+        expects: &[("with_sve", "unknown|presumed"), ("with_crc32", "guarded")],
+        ..MAY_KNOW_OF_SVE
+    }
+);
+
+case!(
+    a_test_of_what_needs_it_guards,
+    Case {
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_SVE2")],
+        expects: &[("with_sve", "guarded"), ("with_crc32", "guarded")],
+        ..MAY_KNOW_OF_SVE
+    }
+);
+
+case!(
+    what_an_imported_function_returns_carries,
+    Case {
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_IMPORT"), ("aarch64-clang", "-O2 -DBY_IMPORT")],
+        ..HOSTED
+    }
+);
+
+case!(an_imported_object_carries, Case { builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_OBJECT")], ..HOSTED });
+
+case!(
+    the_argument_of_a_callback_carries,
+    Case { builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_CALLBACK")], ..HOSTED }
+);
+
+case!(
+    the_argument_of_an_exported_function_carries,
+    Case { builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_ARGUMENT")], ..HOSTED }
+);

@@ -969,6 +969,55 @@ fn a_system_that_is_not_asked_for_its_registers_is_noted() {
     assert_eq!(both, [false; 4]);
 }
 
+/// `TESTS_OSXSAVE` without running `xgetbv` is enough to be silent: the system saves at least something.
+#[test]
+fn a_query_for_avx_alone_is_noted_where_its_functions_are_unknown() {
+    const BY_LEVEL: Case = Case {
+        sources: &["xcr0_by_level.c"],
+        builds: OPTIMISED,
+        expects: &[("twice_avx2", "unknown|presumed|guarded")],
+        ..ASKS_FOR_AVX2
+    };
+    let told = |name: &str, builds: &'static [Build]| {
+        let reports = reports(name, &Case { builds, ..BY_LEVEL });
+        reports.into_iter().map(|(_, report)| report["xcr0_not_asked"].clone()).collect::<Vec<_>>()
+    };
+    let alone: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2")];
+    assert_eq!(told("x86_64::xcr0_by_level_alone", alone), [true; 3]);
+    let not: &[Build] = &[
+        ("gcc", "-O2 -DASKS_SYSTEM"),
+        ("gcc", "-O2 -DTESTS_OSXSAVE"),
+        ("gcc", "-O0 -DTESTS_OSXSAVE"),
+        ("gcc", "-O2 -DASKS_OTHERWISE"),
+        ("clang", "-O2 -DASKS_SYSTEM"),
+        ("clang", "-O2 -DTESTS_OSXSAVE"),
+        ("clang", "-O2 -DASKS_OTHERWISE"),
+    ];
+    assert_eq!(told("x86_64::xcr0_by_level_with_system", not), [false; 7]);
+}
+
+case!(
+    what_needs_avx_does_not_cover_bmi2,
+    Case {
+        sources: &["covered_by_cpu.c"],
+        builds: OPTIMISED,
+        runs: &[("Nehalem", DiesOfSigill), ("IvyBridge", Prints("plain")), ("Haswell", Prints("bmi2")),],
+        expects: &[("twice_unasked", "required"), ("deposit_bmi2", "unknown")],
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
+    what_needs_avx2_covers_bmi2,
+    Case {
+        sources: &["covered_by_cpu.c"],
+        builds: &[("gcc", "-O2 -DWIDER"), ("clang", "-O2 -DWIDER")],
+        runs: &[("IvyBridge", DiesOfSigill), ("Haswell", Prints("bmi2"))],
+        expects: &[("twice_unasked", "required"), ("deposit_bmi2", "covered")],
+        ..NEEDS_AVX2
+    }
+);
+
 case!(
     an_object_that_is_cleared_and_filled_by_halves_guards,
     Case { sources: &["filled_by_halves.c"], builds: OPTIMISED, ..ASKS_FOR_AVX2 }
@@ -1008,3 +1057,47 @@ case!(
     what_a_function_of_another_name_answers_guards_nothing,
     Case { sources: &["hardware_support.c"], builds: TRAPS, ..NEEDS_AVX2 }
 );
+
+/// A program that asks for the size of a cache, or in which AVX2 may be known otherwise.
+const MAY_KNOW_OF_AVX2: Case =
+    Case { sources: &["never_tested.c"], expects: &[("twice_avx2", "unknown|presumed")], ..ASKS_FOR_AVX2 };
+
+case!(
+    what_nobody_tests_is_required_through_a_pointer,
+    Case { sources: &["never_tested.c"], builds: OPTIMISED, ..NEEDS_AVX2 }
+);
+
+case!(
+    family_and_model_may_say_anything,
+    Case { builds: &[("gcc", "-O2 -DBY_MODEL"), ("clang", "-O2 -DBY_MODEL")], ..MAY_KNOW_OF_AVX2 }
+);
+
+case!(
+    an_answer_that_is_kept_as_a_whole_is_a_test_of_all,
+    Case { builds: &[("gcc", "-O2 -DBY_HEAP"), ("clang", "-O2 -DBY_HEAP")], ..MAY_KNOW_OF_AVX2 }
+);
+
+case!(
+    a_test_of_what_came_with_it_may_be_meant,
+    Case { builds: &[("gcc", "-O2 -DBY_BMI2"), ("clang", "-O2 -DBY_BMI2")], ..MAY_KNOW_OF_AVX2 }
+);
+
+case!(
+    what_a_host_says_may_be_anything,
+    Case {
+        sources: &["never_tested_host.c"],
+        library: &["never_tested_part.c"],
+        builds: &[("gcc", "-O2 -DBY_IMPORT"), ("gcc", "-O2 -DBY_ARGUMENT"), ("clang", "-O2 -DBY_IMPORT")],
+        ..MAY_KNOW_OF_AVX2
+    }
+);
+
+/// The import that may carry what nobody tests is named.
+#[test]
+fn an_import_that_may_carry_it_is_named() {
+    let case = what_a_host_says_may_be_anything::CASE;
+    let case = Case { builds: &[("gcc", "-O2 -DBY_IMPORT")], ..case };
+    for (_, report) in reports("x86_64::an_import_that_may_carry_it_is_named", &case) {
+        assert_eq!(report["isa_groups"][0]["import"], "host_level", "{}", report["isa_groups"]);
+    }
+}

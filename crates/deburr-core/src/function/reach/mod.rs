@@ -2,7 +2,7 @@
 //! interpretation.
 //!
 //! In: an image, its linkage and its functions. Out: for each function that needs more than a given level, a
-//! [`Verdict`] with its evidence. Five rooms, each of which names only those before it:
+//! [`Verdict`] with its evidence. Six rooms, each of which names only those before it:
 //!
 //! | room | what is in it |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `file` | immutable look-ups: incoming edges, references, callees, names, what other files export |
 //! | `machine` | the transfer function of one instruction, and of a function by a worklist; what queries answer |
 //! | `learn` | the fixpoint over the file: which memory and which functions say what the CPU has |
+//! | `observe` | what the file can know of the CPU at all: by its own tests, or by values from outside |
 //! | `verdict` | the backward slice from code above the level, edges with proofs, the verdicts |
 //!
 //! An edge is *certain* if control takes it. That is a call, a jump, a call through a word that the function was stored
@@ -21,6 +22,7 @@ pub(crate) mod file;
 mod id_registers;
 mod learn;
 mod machine;
+mod observe;
 mod verdict;
 
 pub use domain::proof::Proof;

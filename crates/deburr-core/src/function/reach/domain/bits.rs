@@ -132,6 +132,12 @@ impl Bits {
         !self.zeros
     }
 
+    /// What its bits prove that are not always clear.
+    pub(crate) fn all(&self) -> impl Iterator<Item = BitProofs> {
+        let has_rest = self.open() & !self.distinct != 0;
+        self.proofs.iter().copied().chain(has_rest.then_some(self.rest))
+    }
+
     /// Whether it says nothing of the CPU.
     pub(crate) fn is_plain(&self) -> bool {
         self.proofs.iter().all(BitProofs::is_empty) && self.rest.is_empty() && !self.tainted

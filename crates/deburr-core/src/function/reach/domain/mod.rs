@@ -16,5 +16,6 @@ pub(crate) mod proof;
 mod sorted;
 pub(crate) mod state;
 pub(crate) mod subject;
+pub(crate) mod told;
 pub(crate) mod trap;
 pub(crate) mod value;

@@ -128,20 +128,25 @@ pub(crate) fn extend_by_readers(
 
 /// Functions that name SIGILL and a place for its handler to come back to.
 pub(crate) fn trap_functions(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
+    let is_small = |start: &CodeOffset| {
+        file.whole_at(*start).is_some_and(|function| function.end - function.start <= TRIES)
+    };
+    let named = callers_by_name(file, names::is_return_point).into_iter();
+    named.filter(is_small).filter(|&start| names_sigill(file, start)).collect()
+}
+
+/// Whether a function has the number of SIGILL for an argument.
+pub(crate) fn names_sigill(file: &View<'_, '_>, start: CodeOffset) -> bool {
     // mov edi, 4; mov w0, #4
-    let names_signal: &[u8] = match file.image.arch {
+    let named: &[u8] = match file.image.arch {
         Arch::X86_64 => &[0xbf, 4, 0, 0, 0],
         Arch::Aarch64 => &[0x80, 0, 0x80, 0x52],
     };
-    let is_probing = |start: &CodeOffset| {
-        let function = file.whole_at(*start).filter(|function| function.end - function.start <= TRIES);
-        let code = function.and_then(|function| {
-            let length = (function.end - function.start) as usize;
-            file.image.bytes_at(file.image.svma(function.start))?.get(..length)
-        });
-        code.is_some_and(|code| memmem::find(code, names_signal).is_some())
-    };
-    callers_by_name(file, names::is_return_point).into_iter().filter(is_probing).collect()
+    let code = file.whole_at(start).and_then(|function| {
+        let length = (function.end - function.start) as usize;
+        file.image.bytes_at(file.image.svma(function.start))?.get(..length)
+    });
+    code.is_some_and(|code| memmem::find(code, named).is_some())
 }
 
 /// Maximum of bytes of a function that tries instructions.

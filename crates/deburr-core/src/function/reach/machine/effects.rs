@@ -3,6 +3,7 @@
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::State;
+use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::view::View;
 use crate::function::reach::machine::memory::{Argument, Memory, overlapping};
@@ -89,6 +90,11 @@ pub(crate) struct Facts {
     pub uses: Vec<Use>,
     /// What it returns.
     pub returned: Value,
+    /// What it shows of the CPU to code that is not run with it: by calls, and by stores where nobody follows. Only on
+    /// request, as is `inside`.
+    pub told: Told,
+    /// The functions that were run inside it to see that.
+    pub inside: BTreeSet<CodeOffset>,
     /// What all of this depends on.
     pub inputs: Inputs,
 }
@@ -140,6 +146,18 @@ impl Facts {
     pub(crate) fn leaving(&self, at: CodeOffset) -> Option<&BlockFacts> {
         let exit = self.exits.binary_search_by_key(&at, |exit| exit.0).ok();
         exit.and_then(|index| self.exits.get(index)).map(|(_, facts)| facts).or_else(|| self.at(at))
+    }
+
+    /// The features that its tests prove, and the flags that it stores or returns.
+    pub(crate) fn tested(&self) -> FeatureSet {
+        /// A word with more meanings is an answer of the CPU, which is kept and not tested here.
+        const FLAGS: usize = 3;
+        let known = self.blocks.iter().chain(self.exits.iter().map(|(_, facts)| facts));
+        let proven = known.filter_map(|facts| facts.proof).filter(|proof| !proof.is_impossible());
+        let values = self.stores.iter().map(|stored| &stored.value).chain([&self.returned]);
+        let meanings = values.map(Value::meanings).filter(|meanings| meanings.len() <= FLAGS);
+        let meant = meanings.flatten().filter(|&features| features != FeatureSet::ALL);
+        proven.map(|proof| proof.features).chain(meant).fold(FeatureSet::EMPTY, FeatureSet::union)
     }
 
     /// What is known at an offset.

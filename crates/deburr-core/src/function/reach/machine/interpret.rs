@@ -10,6 +10,7 @@ use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::function::reach::domain::proof::Proof;
 use crate::function::reach::domain::state::{Flags, State, narrowed, stack_pointer};
+use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::trap::Trap;
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::abi;
@@ -38,6 +39,9 @@ const STEPS: u32 = 4096;
 /// Maximum of runs of blocks in a function inside another one, or for each of its blocks.
 const STEPS_INSIDE: u32 = 256;
 const STEPS_INSIDE_EACH: u32 = 8;
+
+/// Maximum of bytes of arguments on the stack.
+const STACK_ARGUMENTS: i64 = 128;
 
 /// Maximum of places that jumps through tables lead to, before the rest is not searched for.
 const MOST_ENTERED: usize = 32;
@@ -381,6 +385,7 @@ impl Run<'_, '_, '_> {
 
     /// A jump to another function through a pointer.
     fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
+        self.tell_call(&state);
         self.clobber(&mut state, None, true);
         self.leave(insn, state);
     }
@@ -456,6 +461,7 @@ impl Run<'_, '_, '_> {
         let name =
             file.called_elsewhere(insn.svma).or_else(|| target.and_then(|target| file.name_of(target)));
         if name.is_some_and(names::does_not_return) {
+            self.tell_end(name, &state);
             return None;
         }
         let trap = trap::after_call(file, name, &state);
@@ -483,6 +489,19 @@ impl Run<'_, '_, '_> {
         };
         if let Some(callee) = callee.filter(|callee| is_inside(callee.start)) {
             return self.run_inside(callee, state);
+        }
+        if self.transfer.memory.records_told {
+            match callee.filter(|callee| self.shows_itself(callee, &state)) {
+                Some(callee) => {
+                    self.transfer.effects.facts.inside.insert(callee.start);
+                    let after = self.run_inside(callee, state.clone());
+                    if !self.given_up.contains(&callee.start) {
+                        return after;
+                    }
+                    self.tell_call(&state);
+                }
+                None => self.tell_call(&state),
+            }
         }
         if let Some(callee) = callee {
             self.pass(callee.start, &state, is_jump);
@@ -516,6 +535,55 @@ impl Run<'_, '_, '_> {
             }
         }
         Some(state)
+    }
+
+    /// Whether what a callee does with what it is given is seen by running it inside its caller.
+    fn shows_itself(&self, callee: &Function, state: &State) -> bool {
+        /// Maximum of bytes of the function.
+        const SMALL: u32 = 4096;
+        self.depth < DEPTH
+            && callee.end - callee.start <= SMALL
+            && !self.given_up.contains(&callee.start)
+            && !self.given_to_call(state).is_nothing()
+    }
+
+    /// What a call shows of the CPU: by what is proven where it is made, by its arguments, and by what they lead to in the
+    /// frame.
+    fn given_to_call(&self, state: &State) -> Told {
+        let absent = Told { features: state.absent, is_lost: false };
+        let mut told = Told::by(state.proof()).union(absent);
+        let result = abi::result_place(self.transfer.file.image.arch);
+        for reg in self.argument_registers(state).chain(result) {
+            let value = state.read(reg);
+            told = told.union(Told::of(&value));
+            if let Value::Stack(at) = value {
+                told = state
+                    .frame_between(at, i64::MAX)
+                    .fold(told, |told, (_, value)| told.union(Told::of(value)));
+            }
+        }
+        // Arguments on the stack.
+        if let Value::Stack(top) = state.read(stack_pointer(self.transfer.file.image.arch)) {
+            let passed = state.frame_between(top, top.saturating_add(STACK_ARGUMENTS));
+            told = passed.fold(told, |told, (_, value)| told.union(Told::of(value)));
+        }
+        told
+    }
+
+    /// Records what a call shows.
+    fn tell_call(&mut self, state: &State) {
+        if self.transfer.memory.records_told {
+            let told = self.given_to_call(state);
+            self.transfer.tell(told);
+        }
+    }
+
+    /// Records that the program, or the thread, ends after some test. That a frame was overwritten is nobody's choice.
+    fn tell_end(&mut self, name: Option<&str>, state: &State) {
+        if self.transfer.memory.records_told && name != Some("__stack_chk_fail") {
+            let absent = Told { features: state.absent, is_lost: false };
+            self.transfer.tell(Told::by(state.proof()).union(absent));
+        }
     }
 
     /// The structure in the frame that a callee is to return, where it is given an answer of the CPU: what it fills in is
@@ -570,14 +638,12 @@ impl Run<'_, '_, '_> {
 
     /// What a call's arguments are, in registers and on the stack.
     fn arguments(&self, state: &State, is_jump: bool) -> Vec<(Argument, Value)> {
-        /// Maximum of bytes of arguments on the stack.
-        const MOST: i64 = 128;
         let arch = self.transfer.file.image.arch;
         let registers = self.argument_registers(state);
         let mut all: Vec<_> = registers.map(|reg| (Argument::Register(reg), state.read(reg))).collect();
         if let Value::Stack(top) = state.read(stack_pointer(arch)) {
             let pushed = if arch == Arch::X86_64 && !is_jump { 8 } else { 0 };
-            let above = state.frame_between(top, top.saturating_add(MOST));
+            let above = state.frame_between(top, top.saturating_add(STACK_ARGUMENTS));
             all.extend(above.map(|(at, value)| (Argument::Stack(at - top + pushed), value.clone())));
         }
         all

@@ -22,6 +22,8 @@ pub(crate) struct Memory {
     pub(crate) arguments: BTreeMap<CodeOffset, BTreeSet<Argument>>,
     /// Whether to record the arguments that are constants: see `Facts::constants`.
     pub(crate) records_constants: bool,
+    /// Whether to record what functions show others of the CPU: see `Facts::told`.
+    pub(crate) records_told: bool,
     /// What words of unknown origin are presumed to hold.
     pub(crate) presumed: Presumed,
 }

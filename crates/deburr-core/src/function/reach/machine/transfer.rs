@@ -7,6 +7,7 @@
 use crate::address::{Extent, Svma};
 use crate::function::reach::domain::lanes::{self, Halves};
 use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
+use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::pc_relative::literal;
 use crate::function::reach::file::view::View;
@@ -180,6 +181,15 @@ impl Transfer<'_, '_, '_> {
         if !matches!(place, Place::Frame(_)) {
             self.effects.let_out(self.file, &value, insn, kind, state);
         }
+        if self.memory.records_told {
+            match (place, &value) {
+                (Place::Frame(_), _) => {}
+                // Whoever has the address may read what is there.
+                (_, Value::Stack(at)) => self.tell_frame(*at, state),
+                (Place::Static(_), _) => {}
+                (Place::Field(_) | Place::Elsewhere, _) => self.tell(Told::of(&value.under(state.proof()))),
+            }
+        }
         match place {
             Place::Frame(at) => state.store(at, width, value),
             Place::Static(at) => {
@@ -194,6 +204,17 @@ impl Transfer<'_, '_, '_> {
             Place::Field(at) => self.store_field(memory, at, &value, insn, state),
             Place::Elsewhere => {}
         }
+    }
+
+    /// Records what other code gets to know.
+    pub(crate) fn tell(&mut self, told: Told) {
+        self.effects.facts.told = self.effects.facts.told.union(told);
+    }
+
+    /// The same of all that the frame holds from an address on.
+    pub(crate) fn tell_frame(&mut self, from: i64, state: &State) {
+        let told = state.frame_between(from, i64::MAX).map(|(_, value)| Told::of(value));
+        self.tell(told.fold(Told::default(), Told::union));
     }
 
     /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later.

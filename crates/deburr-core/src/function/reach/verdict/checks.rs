@@ -1,12 +1,15 @@
 //! What is known of a file's run-time checks, before functions are judged by them.
 
 use crate::address::{CodeOffset, Svma};
+use crate::function::reach::file::names;
 use crate::function::reach::learn::facts::FactsByFunction;
+use crate::function::reach::observe::guardable::Guardable;
 use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
 use crate::function::reach::verdict::presumed::by_name::ByName;
 use crate::function::reach::verdict::settled::LastSettled;
 use crate::function::reach::verdict::unconditional::Unconditional;
 use crate::function::reach::verdict::unknown::cause::Cause;
+use deburr_cpu::FeatureSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,6 +65,8 @@ pub struct Checks {
     pub presumption: Option<Box<Presumption>>,
     /// What names say of the functions that they belong to.
     pub(crate) by_name: ByName,
+    /// Which features a check of the file could be about.
+    pub(crate) guardable: Guardable,
     /// Whether the file queries the CPU at all, or another file that did.
     pub(crate) any: bool,
     /// The functions that know of the CPU what a function of another file returns, by where they begin, with its name.
@@ -71,6 +76,17 @@ pub struct Checks {
 }
 
 impl Checks {
+    /// The features that some test in the file, or some flag that it keeps, stands for.
+    pub fn tested(&self) -> FeatureSet {
+        self.facts.values().fold(FeatureSet::EMPTY, |all, facts| all.union(facts.tested()))
+    }
+
+    /// Whether what an imported function or object of this name says of the CPU is known, or its name says that it reports
+    /// it.
+    pub fn answers(name: &str) -> bool {
+        names::answers(name) || names::reports_cpu(name) || name.starts_with("__cpu_")
+    }
+
     /// How many unknown functions use no more than their names say, and how many functions more, where names are believed.
     pub fn name_agreements(&self) -> (u32, u32) {
         (self.by_name.agreements, self.by_name.contradictions)

@@ -1,6 +1,6 @@
 //! The driver of the analysis: image, linkage and functions → [`Checks`] → verdicts.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Svma};
 use crate::function::Program;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::knowledge::Knowledge;
@@ -10,12 +10,16 @@ use crate::function::reach::learn::again::{run_again, worth_running_again};
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::learn::fixpoint::learn;
 use crate::function::reach::learn::flags::flags;
+use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::learn::seeds;
 use crate::function::reach::learn::sources::callers_by_name;
 use crate::function::reach::machine::summaries::Summaries;
+use crate::function::reach::observe::carriers::carrier;
+use crate::function::reach::observe::guardable::Guardable;
+use crate::function::reach::observe::told::told;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
-use crate::function::reach::verdict::node::Stated;
+use crate::function::reach::verdict::node::{Source, Stated};
 use crate::function::reach::verdict::presumed::by_name::Names;
 use crate::function::reach::verdict::presumed::search::Search;
 use crate::function::reach::verdict::presumed::vocabulary;
@@ -92,6 +96,7 @@ impl Checks {
             checks.presumption = presumption.map(Box::new);
             checks.by_name = names.map(|names| names.believed(&unknown)).unwrap_or_default();
         }
+        checks.guardable = guardable(&file, &learnt, &roots);
         checks.facts = learnt.facts;
         checks.imported = imported(file, &checks.facts);
         checks.named = named(file, &learnt.summaries);
@@ -117,6 +122,15 @@ impl Checks {
     ) -> Vec<Verdict> {
         judge::judge(self, image, program, (permitted, stated))
     }
+}
+
+/// Which features a check of the file could be about. `roots`: where control enters the file.
+fn guardable(file: &View<'_, '_>, learnt: &Learnt, roots: &BTreeMap<CodeOffset, Source>) -> Guardable {
+    let interface =
+        roots.iter().filter(|(_, source)| matches!(source, Source::Export { is_interface: true }));
+    let interface: Vec<Svma> = interface.map(|(&start, _)| file.image.svma(start)).collect();
+    let roots: BTreeSet<CodeOffset> = roots.keys().copied().collect();
+    Guardable::of(file.image.arch, told(file, learnt, &roots), carrier(file, &interface))
 }
 
 /// The functions that know of the CPU what a function of another file returns: they call it, or load a word that a

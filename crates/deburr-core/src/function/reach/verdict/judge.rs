@@ -6,6 +6,7 @@ use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::atomics::helper;
 use crate::function::block::{Block, Graph, LARGEST};
 use crate::function::reach::domain::proof::Proof;
+use crate::function::reach::observe::carriers::Carrier;
 use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict, known_cpus};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
@@ -52,9 +53,9 @@ pub(crate) fn judge(
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
     }
     checks.by_name.presume(image, &mut verdicts);
-    cover(image.arch, &mut verdicts);
+    cover(image.arch, permitted, &mut verdicts);
     for (verdict, decisive) in verdicts.iter_mut().zip(&decisive) {
-        verdict.because = (verdict.reach == Reach::Unknown).then(|| judge.because(decisive));
+        verdict.because = (verdict.reach == Reach::Unknown).then(|| judge.because_of_import(decisive));
     }
     verdicts
 }
@@ -69,7 +70,7 @@ pub(crate) fn unknown(
     let hits = judge.hits().iter();
     let mut verdicts: Vec<Verdict> =
         hits.map(|(&start, hits)| judge.assess(start, hits).verdict(start, hits)).collect();
-    cover(image.arch, &mut verdicts);
+    cover(image.arch, permitted, &mut verdicts);
     let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
     unknown.map(|verdict| (verdict.start, verdict.features)).collect()
 }
@@ -305,7 +306,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                         local = Some(Guard { kind: GuardKind::Branch, svma, features: needs });
                         (Reach::Guarded, needs)
                     }
-                    None => self.hit(known, proof, needs),
+                    None => self.hit(entry, known, proof, needs),
                 };
                 if local.is_none() && !proof.features.is_subset(self.permitted) {
                     local = Some(Guard {
@@ -315,7 +316,8 @@ impl<'j, 'a> Judge<'j, 'a> {
                     });
                 }
                 if reach.is_unsafe() {
-                    let proven = known.certain.unwrap_or(Known::root()).after(proof).proven;
+                    let known = known.certain.or(known.checked).unwrap_or(Known::root());
+                    let proven = known.after(proof).proven;
                     gaps.insert(Gap { proven: proven.minus(self.permitted), missing });
                 }
                 if reach == Reach::Unknown && entry == start {
@@ -420,8 +422,26 @@ impl<'j, 'a> Judge<'j, 'a> {
         extents.get(place).is_some_and(|extent| extent.start <= svma)
     }
 
-    /// Judges one instruction: its reach, and the features that are not proven.
-    fn hit(&self, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
+    /// Judges one instruction: its reach, and the features that are not proven. A function that is reached through an
+    /// address, or after a test that was not followed, is required all the same where no check of the file can be about what
+    /// it needs.
+    fn hit(&self, start: CodeOffset, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
+        let (reach, missing) = self.followed(entry, proof, needs);
+        let is_reached = entry.certain.is_some() || entry.checked.is_some() || entry.bare;
+        if reach != Reach::Unknown || !is_reached || self.is_go() {
+            return (reach, missing);
+        }
+        let known = entry.certain.or(entry.checked).unwrap_or(Known::root()).after(proof);
+        let proven = known.proven.minus(self.permitted);
+        let unguarded = self.checks.guardable.never_guarded(self.image.arch, missing.minus(GRANTED), proven);
+        if unguarded.is_empty() || self.path(start, unguarded).is_empty() {
+            return (reach, missing);
+        }
+        (if proven.is_empty() { Reach::Required } else { Reach::UnderGuarded }, unguarded)
+    }
+
+    /// The same, by what is proven on the paths that were followed.
+    fn followed(&self, entry: Entry, proof: Proof, needs: FeatureSet) -> (Reach, FeatureSet) {
         let here = |known: Known| known.after(proof);
         match (entry.certain, entry.checked, entry.bare || entry.doubtful) {
             (Some(known), ..) => {
@@ -485,6 +505,19 @@ impl<'j, 'a> Judge<'j, 'a> {
         }
     }
 
+    /// The same, with the import that may carry what no code of the file tests.
+    fn because_of_import(&self, decisive: &Decisive) -> Because {
+        let because = self.because(decisive);
+        let (guardable, missing) = (&self.checks.guardable, decisive.missing.minus(GRANTED));
+        let is_untested = !guardable.never_tested(self.image.arch, missing, FeatureSet::EMPTY).is_empty();
+        match &guardable.carrier {
+            Some(Carrier::Import(name)) if is_untested && because.import.is_none() => {
+                Because { import: Some(name.clone()), ..because }
+            }
+            _ => because,
+        }
+    }
+
     /// Whether Go made the file. Its run-time library keeps what it learns in words that are not followed.
     fn is_go(&self) -> bool {
         self.image.build.is_go && self.checks.any
@@ -530,8 +563,13 @@ impl<'j, 'a> Judge<'j, 'a> {
 
     /// By node, the one before it on a shortest path from a root on which the features stay unproven.
     fn tree(&self, missing: FeatureSet, is_certain: bool) -> Tree {
+        // A test that was not followed is about something else.
+        let guardable = &self.checks.guardable;
+        let is_never_guarded =
+            guardable.never_guarded(self.image.arch, missing, FeatureSet::EMPTY) == missing;
         let is_open = |edge: &IncomingEdge| {
-            let proves = edge.proof.is_doubtful || missing.is_subset(edge.proof.features);
+            let is_doubtful = edge.proof.is_doubtful && !is_never_guarded;
+            let proves = is_doubtful || missing.is_subset(edge.proof.features);
             !proves && !edge.is_loose && (edge.is_certain || !is_certain)
         };
         let mut tree = Tree::default();

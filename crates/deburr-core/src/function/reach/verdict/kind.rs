@@ -18,7 +18,7 @@ pub enum Reach {
     Unknown,
     /// Chosen by a test of what the file's own queries call enough, in a word that is not proven to come from them.
     Presumed,
-    /// As unknown, but the file needs that level anyway: no check could matter.
+    /// As unknown, but every known CPU on which the file runs has all that it uses: no check could matter.
     Covered,
 }
 

@@ -61,6 +61,20 @@ impl Need {
         !self.gaps.iter().any(|gap| gap.endangers(features))
     }
 
+    /// What all machines have on which the file runs: the known CPUs and the levels that have what is `permitted`, and the
+    /// machine that has no more than that.
+    fn everywhere_it_runs(&self, permitted: FeatureSet) -> FeatureSet {
+        let cpus = deburr_cpu::cpus_by_features(self.arch).into_iter().map(|(_, has)| has);
+        let levels = deburr_cpu::levels(self.arch).iter().map(|level| level.features.with_implied());
+        let machines = cpus.chain(levels).map(|has| has.union(everywhere(self.arch)));
+        let machines = machines.filter(|has| permitted.is_subset(*has)).chain([permitted]);
+        let common = machines.filter(|has| self.runs_on(*has)).reduce(FeatureSet::intersection);
+        // What code needs without any check is there in any case.
+        let needed = self.gaps.iter().filter(|gap| gap.proven.is_empty());
+        let needed = needed.fold(FeatureSet::EMPTY, |all, gap| all.union(gap.missing));
+        common.unwrap_or_default().union(needed.with_implied())
+    }
+
     /// Whether there is any CPU at all that it may not run on.
     pub fn endangers_any(&self) -> bool {
         !self.gaps.is_empty()
@@ -108,13 +122,103 @@ pub fn endangered_by(arch: Arch, gaps: &[Gap], having: FeatureSet) -> Vec<String
     cpus.filter(|(_, features)| is_endangered(*features)).map(|(name, _)| name).collect()
 }
 
-/// Turns `unknown` into `covered` where the machines on which the file runs have all that the function needs.
-pub(crate) fn cover(arch: Arch, verdicts: &mut [Verdict]) {
+/// Turns `unknown` into `covered` where every known CPU, and every level, on which the file runs has all that the function
+/// needs. `permitted`: what all machines in question have.
+pub(crate) fn cover(arch: Arch, permitted: FeatureSet, verdicts: &mut [Verdict]) {
     let need = Need::of(arch, verdicts);
-    let covered = need.beyond.union(need.level.map_or(FeatureSet::EMPTY, |level| level.features));
+    if !need.endangers_any() || verdicts.iter().all(|verdict| verdict.reach != Reach::Unknown) {
+        return;
+    }
+    let covered = need.everywhere_it_runs(permitted);
     let unknown = verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unknown);
     for verdict in unknown.filter(|verdict| verdict.features.is_subset(covered)) {
         verdict.reach = Reach::Covered;
         verdict.because = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::CodeOffset;
+    use Feature::*;
+    use deburr_cpu::Feature;
+
+    const X86: Arch = Arch::X86_64;
+
+    fn verdict(reach: Reach, features: &[Feature], proven: &[Feature]) -> Verdict {
+        let missing = FeatureSet::of(features);
+        let gap = Gap { proven: FeatureSet::of(proven), missing };
+        Verdict {
+            start: CodeOffset(0),
+            reach,
+            features: missing,
+            guarded: FeatureSet::EMPTY,
+            at: CodeOffset(0),
+            instructions: 1,
+            path: Vec::new(),
+            gaps: if reach.is_unsafe() { vec![gap] } else { Vec::new() },
+            guard: None,
+            contradiction: None,
+            because: None,
+        }
+    }
+
+    /// What becomes of an unknown function next to some others.
+    fn covered(permitted: FeatureSet, others: &[Verdict], features: &[Feature]) -> Reach {
+        let arch = features[0].arch();
+        let mut verdicts = others.to_vec();
+        verdicts.push(verdict(Reach::Unknown, features, &[]));
+        cover(arch, permitted.union(everywhere(arch)), &mut verdicts);
+        verdicts[others.len()].reach
+    }
+
+    fn cpu(name: &str) -> FeatureSet {
+        let mut cpus = deburr_cpu::cpus_by_features(X86).into_iter();
+        cpus.find(|(known, _)| known == name).map(|(_, has)| has).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_needs_avx_covers_no_bmi2() {
+        let needs_avx = [verdict(Reach::Required, &[AVX], &[])];
+        assert_eq!(Need::of(X86, &needs_avx).level.unwrap().name, "x86-64-v3", "no level has AVX alone");
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_avx, &[BMI2]), Reach::Unknown, "sandybridge runs it");
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_avx, &[SSE4_2]), Reach::Covered);
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_avx, &[SSE4_2, BMI2]), Reach::Unknown);
+    }
+
+    #[test]
+    fn what_every_cpu_has_that_runs_the_file_is_covered() {
+        let needs_v3 = [verdict(Reach::Required, &[AVX2, BMI2, FMA], &[])];
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_v3, &[LZCNT, MOVBE]), Reach::Covered);
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_v3, &[AVX512F]), Reach::Unknown);
+        let needs_sve = [verdict(Reach::Required, &[FEAT_SVE], &[])];
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_sve, &[FEAT_LSE]), Reach::Covered);
+        let needs_lse = [verdict(Reach::Required, &[FEAT_LSE], &[])];
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_lse, &[FEAT_SVE]), Reach::Unknown);
+    }
+
+    #[test]
+    fn a_baseline_excludes_the_cpus_without_it() {
+        let needs_fma = [verdict(Reach::Required, &[FMA4], &[])];
+        assert_eq!(covered(cpu("ivybridge"), &needs_fma, &[AVX2]), Reach::Unknown);
+        let needs_avx2 = [verdict(Reach::Required, &[AVX2], &[])];
+        assert_eq!(covered(cpu("ivybridge"), &needs_avx2, &[BMI2]), Reach::Covered);
+        // On the baseline itself the file runs, and it is a CPU like any other.
+        assert_eq!(covered(cpu("ivybridge"), &[], &[BMI2]), Reach::Unknown);
+    }
+
+    #[test]
+    fn a_gap_after_a_check_covers_what_those_have_that_it_leaves() {
+        // Whoever has AVX must have AVX2: sandybridge falls out, nehalem stays.
+        let after_avx = [verdict(Reach::UnderGuarded, &[AVX2], &[AVX])];
+        assert_eq!(covered(FeatureSet::EMPTY, &after_avx, &[BMI2]), Reach::Unknown);
+    }
+
+    #[test]
+    fn where_no_known_cpu_runs_the_file_its_needs_cover_what_they_bring() {
+        let odd = [verdict(Reach::Required, &[FMA4, AVX512_FP16], &[])];
+        assert_eq!(covered(FeatureSet::EMPTY, &odd, &[AVX512BW]), Reach::Covered);
+        assert_eq!(covered(FeatureSet::EMPTY, &odd, &[SHA]), Reach::Unknown);
     }
 }

@@ -64,7 +64,8 @@ pub struct Because {
     pub at: Option<Svma>,
     /// Of a table, the instruction that refers to it.
     pub referrer: Option<Svma>,
-    /// The function that is queried, where that is the cause.
+    /// The function that is queried, where that is the cause. Of other causes: a function or an object of another file that may
+    /// carry what no code of this one tests.
     pub import: Option<Arc<str>>,
 }
 

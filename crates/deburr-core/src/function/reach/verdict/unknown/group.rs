@@ -24,7 +24,8 @@ pub struct UnknownGroup {
     pub at: Option<Svma>,
     /// The function that tests or stores, where there is one.
     pub dispatcher: Option<CodeOffset>,
-    /// The function that is queried, where that is the cause.
+    /// The function that is queried, where that is the cause; else what of another file may carry what no code of this one
+    /// tests.
     pub import: Option<Arc<str>>,
     /// Where the functions begin.
     pub functions: Vec<CodeOffset>,
@@ -146,7 +147,20 @@ impl UnknownGroup {
             Cause::NoFunctionBounds => format!("{are} referred to ({at}) by code of no known function"),
             Cause::LimitOfAnalysis => format!("{are} beyond what the analysis follows"),
         };
-        format!("{who} {why}: not proven")
+        match self.cause {
+            Cause::AnotherFile | Cause::NamedQuery | Cause::ResolverElsewhere => {
+                format!("{who} {why}: not proven")
+            }
+            _ if import.is_empty() => format!("{who} {why}: not proven"),
+            _ => {
+                let name = demangle(import);
+                format!(
+                    "{who} {why}: not proven (no code of the file tests what {use_it} need{s}; {name} of another file may)",
+                    use_it = if is_one { "it" } else { "they" },
+                    s = if is_one { "s" } else { "" }
+                )
+            }
+        }
     }
 }
 
