@@ -40,6 +40,7 @@ pub fn check(data: &[u8]) {
         samples: choice.bit(7).then_some(&samples),
         when_hot: if choice.bit(5) { &WHEN_HOT } else { &[] },
         made_at_run_time: false,
+        include_runtime: choice.bit(6),
         strict: false,
     };
     let Ok(report) = check_file(bytes, &request) else { return };

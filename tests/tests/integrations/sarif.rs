@@ -40,7 +40,7 @@ fn microsofts_validator_has_nothing_to_say_with_its_rules_for_github() {
         let verdict = scratch.join(&format!("{name}.validated.sarif"));
         let mut validate = Command::new(&validator);
         validate.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
-        validate.arg("validate").arg(&report).args(["--rule-kind-option", "Sarif;Ghas", "--output"]);
+        validate.arg("validate").arg(&report).args(["--rule-kind", "Sarif;Ghas", "--output"]);
         validate.arg(&verdict).args(["--log", "ForceOverwrite"]);
         let said = run(&mut validate);
         let text = fs::read_to_string(&verdict).unwrap();
