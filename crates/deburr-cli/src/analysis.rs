@@ -26,6 +26,8 @@ pub(crate) struct Analysis {
     pub(crate) baseline: Vec<Target>,
     /// Whether each file is held to what its package says of itself, instead of one baseline.
     pub(crate) claims: bool,
+    /// Whether a file that is held to a claim has notes of what is not proven.
+    pub(crate) notes_undecided: bool,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
     /// Of rules that run where there is a profile, and otherwise do not.
@@ -97,6 +99,7 @@ impl Analysis {
                 machines(machines_named("--baseline", &options.baseline)?, &config.baseline)
             },
             claims,
+            notes_undecided: false,
             when_hot: rules_when_hot(options, &config)?,
             rules: chosen_rules(options, &config)?,
             profiles: None,
@@ -153,6 +156,7 @@ impl Analysis {
             samples: samples.as_ref(),
             when_hot,
             made_at_run_time: provenance.jit.is_some(),
+            notes_undecided: self.notes_undecided,
             strict: self.config.strict,
             include_runtime: self.config.include_runtime,
         };

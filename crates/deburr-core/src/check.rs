@@ -78,6 +78,7 @@ pub(crate) fn examine<T>(
         verdicts: &verdicts,
         above_baseline: &above_baseline,
         strict: request.strict,
+        notes_undecided: request.notes_undecided,
         linkage: linkage.as_ref(),
         is_profiled: request.samples.is_some(),
         named: request.named,

@@ -10,7 +10,7 @@ use crate::check::examine;
 use crate::function::Program;
 use crate::image::{Error, Image, demangle};
 use crate::insn::{self, ClassSet, disassemble, text::Syntax};
-use crate::report::{Hex, IsaFunction, Reach, Report, Step, name_at, near, place_of};
+use crate::report::{Answer, Hex, IsaFunction, Reach, Report, Step, name_at, near, place_of};
 use crate::request::Request;
 use deburr_cpu::FeatureSet;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,8 @@ pub struct Entered {
     pub build_id: Option<String>,
     /// The level that the file needs, by the analysis.
     pub level: String,
+    /// Whether the CPU runs it, by the analysis; `None` without a baseline.
+    pub answer: Option<Answer>,
     /// Functions that need more than the CPU has, entered or not.
     pub above: u64,
     /// Those that were entered, by address.
@@ -104,6 +106,7 @@ pub fn entered(bytes: &[u8], request: &Request<'_>, run: RunFacts<'_>) -> Result
             traps: run.traps.iter().map(|&offset| view.trap(offset)).collect(),
             build_id: report.build_id.clone(),
             level: report.level.clone(),
+            answer: report.answer,
         }
     })
 }

@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub made_at_run_time: bool,
     /// Whether findings in code that the file's owner cannot change count like the others; see [`Origin`](crate::report::Origin).
     pub include_runtime: bool,
+    /// Whether a claim is held to what is not proven by notes; see `strict`.
+    pub notes_undecided: bool,
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

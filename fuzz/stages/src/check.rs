@@ -41,6 +41,7 @@ pub fn check(data: &[u8]) {
         when_hot: if choice.bit(5) { &WHEN_HOT } else { &[] },
         made_at_run_time: false,
         include_runtime: choice.bit(6),
+        notes_undecided: false,
         strict: false,
     };
     let Ok(report) = check_file(bytes, &request) else { return };

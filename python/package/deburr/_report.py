@@ -40,6 +40,7 @@ __all__ = [
     "NeededBy",
     "Skipped",
     "Statistics",
+    "StatisticsAnswers",
     "Step",
     "Tried",
     "TriedRuns",
@@ -135,6 +136,37 @@ class DocumentProfile:
 
 
 @dataclass(frozen=True)
+class StatisticsAnswers:
+    """Files by their answers; absent without a baseline or claims."""
+
+    runs: int
+    runs_presumed: int
+    undecided: int
+    dies: int
+    not_judged: int
+    """Files that no baseline or claim applies to."""
+    allowed: int
+    """Files that die or are undecided, which allowances accept."""
+    undecided_functions: int
+    """Functions of the undecided files that paths which were not followed may reach."""
+    unread_payloads: int
+    """Payloads of the undecided files that were not read."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> StatisticsAnswers:
+        return cls(
+            runs=it['runs'],
+            runs_presumed=it['runs_presumed'],
+            undecided=it['undecided'],
+            dies=it['dies'],
+            not_judged=it['not_judged'],
+            allowed=it['allowed'],
+            undecided_functions=it['undecided_functions'],
+            unread_payloads=it['unread_payloads'],
+        )
+
+
+@dataclass(frozen=True)
 class Statistics:
     """Statistics, as the JSON Schema has it."""
 
@@ -155,6 +187,8 @@ class Statistics:
     """Files and members of packages that --exclude leaves out."""
     runtime_findings: int | None = None
     """Findings with counted: false; the counts by rule and severity are without them."""
+    answers: StatisticsAnswers | None = None
+    """Files by their answers; absent without a baseline or claims."""
     elapsed_seconds: float | None = None
     """Only with --statistics."""
 
@@ -175,6 +209,7 @@ class Statistics:
             runtime_findings=it.get('runtime_findings'),
             findings_by_rule=it['findings_by_rule'],
             findings_by_severity=it['findings_by_severity'],
+            answers=None if it.get('answers') is None else StatisticsAnswers._of(it['answers']),
             elapsed_seconds=it.get('elapsed_seconds'),
         )
 
@@ -964,7 +999,7 @@ class FileRunsOn:
     """Where it runs: no path is known to code that needs more than the machine has."""
 
     levels: tuple[str, ...]
-    """The levels on which it runs, with what is needed beyond them."""
+    """The levels of which every known machine runs it, with what is needed beyond them."""
     not_: tuple[str, ...]
     """The known CPUs on which it does not run, those with the fewest features first."""
 
@@ -1025,10 +1060,15 @@ class File:
     made_at_run_time: bool = False
     """Its code was made at run time (a jitdump): level is level_present then, and nothing is said of where it
     runs."""
+    needed_features: tuple[str, ...] | None = None
+    """Features above the first level that code needs without a check, except those that others of them imply;
+    absent where there are none."""
     answer: Literal['runs', 'runs_presumed', 'undecided', 'dies'] | None = None
     """Whether every machine of the baseline, or of the claim, runs the file: undecided, where paths that were
     not followed may reach code that such a machine cannot execute; absent where no baseline or claim
     applies."""
+    answer_allowed: bool = False
+    """Allowances took all findings that say why the file dies or is undecided: it does not fail the run."""
     on_baseline: FileOnBaseline | None = None
     """The functions that decide the answer; absent where there is none."""
     unread_payload: tuple[FileUnreadPayload, ...] | None = None
@@ -1064,11 +1104,13 @@ class File:
             level_beyond=tuple(it['level_beyond']),
             runs_on=FileRunsOn._of(it['runs_on']),
             needed_beyond=tuple(it['needed_beyond']),
+            needed_features=None if it.get('needed_features') is None else tuple(it['needed_features']),
             needed_by=None if it['needed_by'] is None else NeededBy._of(it['needed_by']),
             level_guarded=it['level_guarded'],
             guarded_beyond=tuple(it['guarded_beyond']),
             not_followed=it['not_followed'],
             answer=it.get('answer'),
+            answer_allowed=it.get('answer_allowed', False),
             on_baseline=None if it.get('on_baseline') is None else FileOnBaseline._of(it['on_baseline']),
             unread_payload=None if it.get('unread_payload') is None else tuple(FileUnreadPayload._of(one) for one in it['unread_payload']),
             xcr0_not_asked=it['xcr0_not_asked'],

@@ -65,6 +65,11 @@ deburr.toml may set target, baseline, select, ignore, preview, strict,
 include-runtime and fail-on, change severities, allow findings and state guards;
 the command line wins.
 
+With a baseline or a claim, each file runs, dies, or is undecided: paths that
+were not followed may reach code that the baseline cannot execute. The last line
+of text counts the answers. A file that dies fails the run; an undecided one
+does with --fail-on error,undecided.
+
 Exit status: 0 clean, 1 findings at or above --fail-on, 2 some file could not be
 checked.")]
 pub(crate) struct Check {
@@ -80,10 +85,10 @@ pub(crate) struct Check {
     /// Accept all findings of this run in deburr.toml, or FILE
     #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
     pub(crate) add_allowances: Option<Option<PathBuf>>,
-    /// The severity from which a finding makes the exit status 1 [default: warning]
-    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
-    pub(crate) fail_on: Option<FailOn>,
-    /// Report what is not proven as warnings, and presume nothing
+    /// Least severity for exit status 1; undecided adds undecided files, as in error,undecided [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY,…", value_delimiter = ',', help_heading = "Rules")]
+    pub(crate) fail_on: Vec<FailOn>,
+    /// Report what is not proven as warnings, presume nothing, and fail on undecided files
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
 

@@ -36,6 +36,9 @@ at or above --fail-on that the file in OLD has not; all findings of a file that
 only NEW has count. Whatever else changed is reported, and is neither better nor
 worse.
 
+With a baseline, NEW is also worse if a file dies that did not die, and with
+--fail-on error,undecided if a file is undecided that ran.
+
 deburr.toml holds as it does for check: findings that it allows are none in
 either build.
 
@@ -53,9 +56,9 @@ pub(crate) struct Diff {
     pub(crate) analysis: AnalysisOptions,
     #[command(flatten)]
     pub(crate) scope: Scope,
-    /// Least severity of a new finding for exit status 1 [default: warning]
-    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Rules")]
-    pub(crate) fail_on: Option<FailOn>,
+    /// Least severity of a new finding for exit status 1; undecided adds files that became so [default: warning]
+    #[arg(long, value_enum, value_name = "SEVERITY,…", value_delimiter = ',', help_heading = "Rules")]
+    pub(crate) fail_on: Vec<FailOn>,
 
     /// Output format
     #[arg(long, value_parser = FormatParser::<DiffFormat>::new(), default_value = "text", value_name = "FORMAT[=FILE]", help_heading = "Output")]

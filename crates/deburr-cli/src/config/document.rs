@@ -7,7 +7,7 @@
 use super::allow::{self, Allowance, RawAllowance};
 use super::guard::{self, Guard, RawGuard};
 use super::source::{Names, Source};
-use crate::args::fail_on::FailOn;
+use crate::args::fail_on::{FailOn, Failing};
 use crate::names::{CLAIM, nearest, rule_named};
 use clap::ValueEnum;
 use deburr_core::StatedGuard;
@@ -66,7 +66,7 @@ pub(crate) struct Config {
     pub(crate) strict: bool,
     /// Whether findings in language runtimes count.
     pub(crate) include_runtime: bool,
-    pub(crate) fail_on: Option<FailOn>,
+    pub(crate) fail_on: Option<Failing>,
     /// Rules with another severity than their own; `None`: off.
     pub(crate) severity: BTreeMap<&'static str, Option<Severity>>,
     /// The allowances, in the order of the file.
@@ -88,7 +88,7 @@ struct Document {
     strict: bool,
     #[serde(default)]
     include_runtime: bool,
-    fail_on: Option<Spanned<String>>,
+    fail_on: Option<Spanned<Names>>,
     #[serde(default)]
     severity: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default)]
@@ -110,10 +110,7 @@ impl Config {
         let source = Source::new(text, path);
         let document: Document = toml::from_str(text)
             .map_err(|error| source.fault(error.span().unwrap_or_default(), &complaint(error.message())))?;
-        let fail_on = document.fail_on.map(|name| {
-            FailOn::from_str(name.get_ref(), false)
-                .map_err(|_| source.fault(name.span(), "`fail-on` is one of note, warning, error, never"))
-        });
+        let fail_on = document.fail_on.map(|names| failing(names, &source)).transpose()?.flatten();
         let mut severity = BTreeMap::new();
         for (rule, name) in document.severity {
             let id = rule_named(rule.get_ref()).map_err(|text| source.fault(rule.span(), &text))?;
@@ -137,7 +134,7 @@ impl Config {
             preview: document.preview,
             strict: document.strict,
             include_runtime: document.include_runtime,
-            fail_on: fail_on.transpose()?,
+            fail_on,
             severity,
             allowances: allowances.collect::<Result<_, _>>()?,
             guards: guards.collect::<Result<_, _>>()?,
@@ -164,6 +161,15 @@ impl Config {
             }
         }
     }
+}
+
+/// What `fail-on` says: one severity, `undecided`, or a list of them.
+fn failing(names: Spanned<Names>, source: &Source<'_>) -> Result<Option<Failing>, String> {
+    const KNOWN: &str = "`fail-on` is note, warning, error, undecided, a list of them, or never";
+    let span = names.span();
+    let list = names.into_inner().list().into_iter().map(|name| FailOn::from_str(&name, false));
+    let list: Vec<FailOn> = list.collect::<Result<_, _>>().map_err(|_| source.fault(span.clone(), KNOWN))?;
+    Failing::of(&list).map_err(|_| source.fault(span, KNOWN))
 }
 
 /// The configuration file of the current folder or the nearest one above it.
@@ -217,7 +223,10 @@ mod tests {
         let config = Config::parse(text, NAME).unwrap();
         assert_eq!((config.target.len(), config.baseline.len()), (1, 2));
         assert_eq!((config.select, config.ignore), (vec!["llsc-loop", "above-baseline"], vec!["llsc-loop"]));
-        assert_eq!((config.fail_on, config.strict), (Some(FailOn::Error), true));
+        let error = Failing { threshold: Some(Severity::Error), undecided: false };
+        assert_eq!((config.fail_on, config.strict), (Some(error), true));
+        let list = Config::parse("fail-on = [\"error\", \"undecided\"]\n", NAME).unwrap();
+        assert_eq!(list.fail_on, Some(Failing { undecided: true, ..error }));
         let expected = [("llsc-loop", None), ("outlined-atomic", Some(Severity::Error))];
         assert_eq!(config.severity, BTreeMap::from(expected));
     }
@@ -260,7 +269,11 @@ mod tests {
             ),
             (
                 "fail-on = \"notes\"\n".to_owned(),
-                "deburr.toml:1: `fail-on` is one of note, warning, error, never",
+                "deburr.toml:1: `fail-on` is note, warning, error, undecided, a list of them, or never",
+            ),
+            (
+                "\nfail-on = [\"never\", \"undecided\"]\n".to_owned(),
+                "deburr.toml:2: `fail-on` is note, warning, error, undecided, a list of them, or never",
             ),
             ("selct = []\n".to_owned(), "deburr.toml:1: unknown key `selct`; did you mean `select`?"),
         ] {

@@ -8,7 +8,7 @@ use super::number::{counted, grouped};
 use super::style::Palette;
 use crate::cmd::emulate::record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
 use deburr_core::finding::Severity;
-use deburr_core::report::{Hex, Reach, Step};
+use deburr_core::report::{Answer, Hex, Reach, Step};
 use deburr_lab::measure::process::End;
 use std::io::{self, Write};
 
@@ -61,7 +61,14 @@ fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &Emula
         return Ok(());
     }
     let path = layout.palette.bold(&one_line(&file.path));
-    writeln!(out, "\n{path}: needs {} by its analysis", file.level)?;
+    let answer = match file.answer {
+        Some(Answer::Dies) => format!(", and dies on {}", cpu.name),
+        Some(Answer::Undecided) => format!(", and is undecided on {}", cpu.name),
+        Some(Answer::Runs) => format!(", and runs on {}", cpu.name),
+        Some(Answer::RunsPresumed) => format!(", and is presumed to run on {}", cpu.name),
+        None => String::new(),
+    };
+    writeln!(out, "\n{path}: needs {}{answer} by its analysis", file.level)?;
     let mut traps: Vec<&TriedTrap> = file.traps.iter().collect();
     traps.sort_by_key(|trap| std::cmp::Reverse(trap.deaths));
     for trap in traps.iter().take(if layout.verbose { traps.len() } else { SHOWN }) {

@@ -93,7 +93,12 @@ fn document_of_all_fixtures_follows_the_schema_of_sarif() {
     let uri = &results[0]["analysisTarget"]["uri"];
     assert!(folder().join(uri.as_str().unwrap()).exists(), "{uri}");
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
-    assert_eq!(run["invocations"][0]["toolExecutionNotifications"].as_array().unwrap().len(), 1);
+    let notifications = run["invocations"][0]["toolExecutionNotifications"].as_array().unwrap();
+    let of = |level: &str| notifications.iter().filter(|it| it["level"] == level).count();
+    let answers = run["artifacts"].as_array().unwrap().iter().map(|it| &it["properties"]["answer"]);
+    // One for the broken file, and one for each that is undecided.
+    assert_eq!((of("error"), of("warning")), (1, answers.filter(|answer| *answer == "undecided").count()));
+    assert_eq!(notifications.len(), of("error") + of("warning"));
 }
 
 #[test]

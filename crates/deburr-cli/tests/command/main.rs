@@ -4,6 +4,7 @@
 
 mod adversity;
 mod agreement;
+mod answers;
 mod archives;
 mod bench;
 mod claims;

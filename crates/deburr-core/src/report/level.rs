@@ -25,6 +25,7 @@ pub(crate) fn judge_file(
     let guarded = verdicts.iter().fold(FeatureSet::EMPTY, |all, verdict| all.union(checked(verdict)));
     report.level = need.level.map_or("", |level| level.name).to_owned();
     report.needed_beyond = names(need.beyond);
+    report.needed_features = names(need.features.strongest());
     if !guarded.is_empty() {
         let least = need.level.map_or(FeatureSet::EMPTY, |level| level.features);
         let (level, beyond) =
@@ -33,18 +34,18 @@ pub(crate) fn judge_file(
         report.guarded_beyond = names(beyond.minus(deburr_cpu::system_features(image.arch)));
     }
     let with_beyond = |level: &&Level| need.runs_on(level.features.union(need.beyond).with_implied());
-    let cpus = || deburr_cpu::cpus_by_features(image.arch).into_iter();
+    // A file that endangers none runs on all.
+    let mut dying = deburr_cpu::cpus_by_features(image.arch);
+    dying.retain(|(_, features)| need.endangers_any() && !need.runs_on(*features));
+    // A level is all known machines that have it, and not only one that has nothing more.
+    let has_no_dying = |level: &&Level| {
+        let features = level.features.union(need.beyond).with_implied();
+        !dying.iter().any(|(_, has)| features.is_subset(*has))
+    };
+    let levels = deburr_cpu::levels(image.arch).iter().filter(with_beyond).filter(has_no_dying);
     report.runs_on = RunsOn {
-        levels: deburr_cpu::levels(image.arch)
-            .iter()
-            .filter(with_beyond)
-            .map(|level| level.name.into())
-            .collect(),
-        // A file that runs on the first level runs on all.
-        not: match need.endangers_any() {
-            true => cpus().filter(|(_, features)| !need.runs_on(*features)).map(|(name, _)| name).collect(),
-            false => Vec::new(),
-        },
+        levels: levels.map(|level| level.name.into()).collect(),
+        not: dying.iter().map(|(name, _)| name.clone()).collect(),
     };
     report.not_followed = verdicts.iter().filter(|verdict| verdict.reach == Reach::Unknown).count() as u64;
     report.xcr0_not_asked = trusts_cpuid_alone((image, program), linkage, checks, verdicts);

@@ -720,6 +720,9 @@ pub struct Report {
     pub runs_on: RunsOn,
     /// Features that the file needs and that no level has, or that would raise `level` only for their sake.
     pub needed_beyond: Vec<String>,
+    /// Features above the first level that code needs without a check, except those that others of them imply.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needed_features: Vec<String>,
     /// The function that most raises what the file needs; `None` where it runs on every machine.
     pub needed_by: Option<NeededBy>,
     /// The smallest level that covers what the file needs and what it uses guarded by checks; `None` where nothing is
@@ -732,6 +735,9 @@ pub struct Report {
     /// Whether every machine of the baseline, or of the claim, runs it; `None` where neither applies to the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// Whether the user accepts that answer: allowances took all findings that say why. The caller fills it in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answer_allowed: bool,
     /// The functions that decide the answer; `None` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_baseline: Option<OnBaseline>,

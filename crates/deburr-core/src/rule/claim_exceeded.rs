@@ -27,8 +27,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let all = danger::findings(RULE.id, code, context.above_baseline, baseline);
     // What no known CPU dies of breaks no promise.
     let broken = all.filter(|finding| finding.severity == Severity::Error);
-    let unknown =
-        if context.strict { danger::not_proven(RULE.id, code, context.above_baseline) } else { Vec::new() };
+    let unknown = match context.strict || context.notes_undecided {
+        true => danger::not_proven(RULE.id, code, context.above_baseline),
+        false => Vec::new(),
+    };
     let held = broken.chain(unknown).map(|finding| Finding {
         message: format!("claimed is {}, {}: {}", claim.level, claim.text, finding.message).into(),
         evidence: finding

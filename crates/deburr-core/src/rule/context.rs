@@ -78,6 +78,8 @@ pub struct Context<'a> {
     pub above_baseline: &'a [Verdict],
     /// Whether to say of a claim also what is not proven, and to presume nothing.
     pub strict: bool,
+    /// Whether a claim is held to what is not proven by notes.
+    pub notes_undecided: bool,
     /// What the loader and other files do with it, where it was read before; see [`Context::linkage`].
     pub linkage: Option<&'a Linkage<'a>>,
     /// Whether a profile shows what is hot: then rules may report what counts only there, see [`counts_when_hot`].

@@ -5,7 +5,7 @@ use super::name::Table;
 use super::rowed::{BYTES, FLAG, INSNS, Of, RUN, Rowed, SHARE, TEXT, TEXTS, TIME, count, is, may};
 use deburr_core::Report;
 use deburr_core::listing::FunctionSize;
-use deburr_core::report::{Atomics, Claim, NeededBy};
+use deburr_core::report::{Answer, Atomics, Claim, NeededBy};
 
 /// What is known of a file that was checked.
 #[derive(Debug, Clone, Copy)]
@@ -151,6 +151,27 @@ impl Rowed for Files {
             "functions that are unknown",
             "files[].not_followed",
             |row| row.count(|it| it.not_followed),
+        ),
+        may(
+            "answer",
+            TEXT,
+            "whether the baseline, or the claim, runs it: `runs`, `runs_presumed`, `undecided` or `dies`; none where neither applies",
+            "files[].answer",
+            |row| Cell::text(row.report().and_then(|it| it.answer).map(Answer::name)),
+        ),
+        may("baseline", TEXT, "the baseline that it was judged by", "files[].on_baseline.name", |row| {
+            Cell::text(row.report().and_then(|it| it.on_baseline.as_ref()).map(|on| on.name.as_str()))
+        }),
+        may(
+            "undecided_functions",
+            count("functions"),
+            "functions above the baseline that paths which were not followed may reach",
+            "files[].on_baseline.undecided_functions",
+            |row| {
+                Cell::count(
+                    row.report().and_then(|it| it.on_baseline.as_ref()).map(|on| on.undecided_functions),
+                )
+            },
         ),
         may(
             "xcr0_not_asked",

@@ -9,7 +9,7 @@ mod tables;
 mod tried;
 
 use crate::args::check::Check;
-use crate::args::fail_on::FailOn;
+use crate::args::fail_on::Failing;
 use crate::args::format::When;
 use crate::batch;
 use crate::batch::compared::ComparedFacts;
@@ -23,7 +23,7 @@ use crate::input::walk::{self, Skipped};
 use crate::profile::Profiles;
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
-use crate::render::check::totals::Totals;
+use crate::render::check::totals::{Answers, Totals};
 use crate::render::line::one_line;
 use crate::render::page::view::room::insns_of_file;
 use costs::Costs;
@@ -61,7 +61,8 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     let mut walked = walk::walk(&paths, plan.threads, &outputs, plan.limits.depth > 0);
     walked.add_held(&of_caller);
     let excluded_files = walked.exclude(&plan.excluded);
-    let fail_on = options.fail_on.or(config.fail_on).unwrap_or(FailOn::Warning);
+    let failing =
+        Failing::chosen(&options.fail_on, config.fail_on, config.strict).map_err(Failure::Message)?;
     let packages = walked.files.iter().any(|file| file.content.is_package() || file.is_stdin);
     if plan.closure && packages {
         let note = "--closure does not look into packages: their members are checked each by itself";
@@ -72,9 +73,11 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         plan.insns_listed = Some(insns_of_file((!packages).then_some(walked.files.len())));
     }
     plan.describes = tables.is_some();
-    let mut sinks = Sinks::begin((outlets, tables), options, color, fail_on, few)?;
+    let mut sinks = Sinks::begin((outlets, tables), options, color, failing, few)?;
+    let is_judged = plan.analysis.claims || !plan.analysis.baseline.is_empty();
+    let answers = is_judged.then(Answers::default);
     let mut run = Run {
-        totals: Totals { other_files: walked.other_files, excluded_files, ..Totals::default() },
+        totals: Totals { other_files: walked.other_files, excluded_files, answers, ..Totals::default() },
         skipped: Vec::new(),
         unread: BTreeSet::new(),
         failed: false,
@@ -140,7 +143,9 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         named.contains(&skip.path) && (totals.files_checked == 0 || unread.contains(&skip.path))
     };
     *refused = skipped.iter().find(is_refused).map(|skip| (skip.path.clone(), skip.reason.clone()));
-    let fails = fail_on.threshold().is_some_and(|least| totals.worst() >= Some(least));
+    let undecided = totals.answers.as_ref().map_or(0, |answers| answers.undecided_and_open);
+    let fails = failing.threshold.is_some_and(|least| totals.worst() >= Some(least))
+        || (failing.undecided && undecided > 0);
     Ok(match (failed, fails) {
         (true, _) => 2,
         (false, true) => 1,
@@ -152,7 +157,10 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
 fn planned(options: &Check, complaints: &mut dyn Write) -> Result<BatchPlan, String> {
     let of_files = BatchPlan::new(&options.analysis, &options.batch)?.within(&options.scope);
     let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
-    plan.analysis.config.strict |= options.strict;
+    let config = &mut plan.analysis.config;
+    config.strict |= options.strict;
+    let failing = Failing::chosen(&options.fail_on, config.fail_on, config.strict)?;
+    plan.analysis.notes_undecided = failing.undecided;
     if !options.profile.is_empty() {
         let profiles = Profiles::read(&options.profile, options.profile_event.as_deref(), &options.paths)?;
         for remark in &profiles.remarks {

@@ -6,7 +6,7 @@
 use super::ends::Place;
 use super::tables::Tables;
 use crate::args::check::Check;
-use crate::args::fail_on::FailOn;
+use crate::args::fail_on::Failing;
 use crate::args::format::{Destination, ReportFormat, When};
 use crate::batch::artefact::Artefact;
 use crate::cmd::failure::Failure;
@@ -175,7 +175,7 @@ impl<'o> Sinks<'o> {
         (outlets, tables): (Vec<Outlet<'o>>, Option<Tables<'o>>),
         options: &Check,
         color: When,
-        fail_on: FailOn,
+        failing: Failing,
         few: Option<bool>,
     ) -> io::Result<Sinks<'o>> {
         let here = std::env::current_dir().ok().map(|here| here.display().to_string());
@@ -202,8 +202,8 @@ impl<'o> Sinks<'o> {
                 ReportFormat::Concise => Box::new(Concise { palette }),
                 ReportFormat::Json => Box::new(Json::new(pretty)),
                 ReportFormat::Sarif => Box::new(Sarif::new(pretty, here)),
-                ReportFormat::Github => Box::new(Github { here }),
-                ReportFormat::Junit => Box::new(Junit { threshold: fail_on.threshold() }),
+                ReportFormat::Github => Box::new(Github { here, undecided_fails: failing.undecided }),
+                ReportFormat::Junit => Box::new(Junit { failing }),
                 ReportFormat::Lintian => Box::new(Lintian),
                 ReportFormat::Html => Box::<Html>::default(),
                 ReportFormat::VariantJson => Box::new(Variant { pretty, ..Variant::default() }),

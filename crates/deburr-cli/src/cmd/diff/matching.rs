@@ -9,12 +9,13 @@ use super::scope::{ScopedFile, Side};
 use crate::analysis::{Analysis, FAILED};
 use crate::batch::outcome::{Outcome, Product};
 use crate::batch::plan::BatchPlan;
+use crate::cmd::rulings::is_answer_allowed;
 use crate::config::allow::Ledger;
 use crate::input::pairs::pair;
 use crate::input::walk;
 use crate::render::diff::html::drawn::{DrawnFile, InspectedFile};
 use crate::render::diff::html::listed::ListedFunction;
-use crate::render::diff::{Compared, NotCompared};
+use crate::render::diff::{AnswersOfPair, Compared, NotCompared};
 use crate::render::page::view::room::Rooms;
 use deburr_core::{Error, Report, Request, compare, inspect, inspect_with_code};
 use std::collections::{HashMap, VecDeque};
@@ -125,7 +126,8 @@ impl<'a> Matching<'a> {
                 Outcome::Checked { product: mut inspected, .. } => {
                     let report = &mut inspected.inspection.report;
                     self.analysis.config.change_severities(&mut report.findings);
-                    self.ledger.settle(report);
+                    let allowed = self.ledger.settle(report);
+                    report.answer_allowed = is_answer_allowed(report, &allowed);
                     let path = report.path.clone();
                     self.add(file, Binary { path, inspected: Ok(inspected) });
                 }
@@ -241,8 +243,9 @@ fn one(
     };
     let level = after.inspection.report.level.clone();
     let old_level = before.map(|before| before.inspection.report.level.clone());
+    let answers = AnswersOfPair::of(before.map(|before| &before.inspection.report), &after.inspection.report);
     Matched {
-        compared: vec![Compared { old: path, new, level, old_level, drawn, diff }],
+        compared: vec![Compared { old: path, new, level, old_level, answers, drawn, diff }],
         ..Matched::default()
     }
 }

@@ -8,7 +8,7 @@ mod matching;
 mod scope;
 
 use crate::args::diff::Diff;
-use crate::args::fail_on::FailOn;
+use crate::args::fail_on::Failing;
 use crate::args::format::{DiffFormat, Formatted, When};
 use crate::batch;
 use crate::batch::plan::BatchPlan;
@@ -38,7 +38,10 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let mut plan =
         BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?.within(&options.scope);
-    let fail_on = options.fail_on.or(plan.analysis.config.fail_on).unwrap_or(FailOn::Warning).threshold();
+    let config = &plan.analysis.config;
+    let failing =
+        Failing::chosen(&options.fail_on, config.fail_on, config.strict).map_err(Failure::Message)?;
+    plan.analysis.notes_undecided = failing.undecided;
     let mut skipped = Vec::new();
     let old = Build::walk(&options.old, &plan, &mut skipped)?;
     let new = Build::walk(&options.new, &plan, &mut skipped)?;
@@ -74,9 +77,9 @@ pub(super) fn run(
     }
     let compared = matched.compared;
     let failed = skipped.iter().any(|skip| skip.is_fault) || compared.is_empty();
-    let is_worse = compared.iter().any(|it| it.diff.is_worse(fail_on));
+    let is_worse = compared.iter().any(|it| it.is_worse(failing));
     let [old, new] = [&options.old, &options.new].map(|path| path.display().to_string());
-    let summary = DiffSummary { old, new, fail_on, is_worse, only_old, skipped };
+    let summary = DiffSummary { old, new, failing, is_worse, only_old, skipped };
     let terminal = output.is_none() && io::stdout().is_terminal();
     let out: &mut dyn Write = match &mut output {
         Some(output) => output,

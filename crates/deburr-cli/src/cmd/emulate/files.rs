@@ -9,7 +9,7 @@ use crate::input::debug_file;
 use crate::input::mapped::Bytes;
 use crate::system_error::error_text;
 use deburr_core::{Error, Request, RunFacts, wanted_debug_file};
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{FeatureSet, Target};
 use deburr_lab::emulate::run::{EnteredFile, Trace, Trap};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ pub(super) struct Analysed {
     pub(super) not_analysed: BTreeMap<String, String>,
 }
 
-/// Analyses the files of a run. `executable`: what the CPU executes.
-pub(super) fn analyse(trace: &Trace, executable: FeatureSet) -> Analysed {
+/// Analyses the files of a run. `target`: the CPU, and `executable`: what it executes.
+pub(super) fn analyse(trace: &Trace, target: &Target, executable: FeatureSet) -> Analysed {
     let mut analysed = Analysed::default();
     for (number, file) in trace.files.iter().enumerate() {
         let of_file = |trap: &&Trap| trap.place.is_some_and(|(file, _)| file == number);
@@ -34,7 +34,7 @@ pub(super) fn analyse(trace: &Trace, executable: FeatureSet) -> Analysed {
             continue;
         }
         let path = file.path.display().to_string();
-        match analyse_file(file, &traps, executable) {
+        match analyse_file(file, &traps, target, executable) {
             Ok(tried) if tried.above == 0 && tried.traps.is_empty() => {}
             Ok(tried) => analysed.files.push(tried),
             Err(reason) => _ = analysed.not_analysed.insert(path, reason),
@@ -44,13 +44,24 @@ pub(super) fn analyse(trace: &Trace, executable: FeatureSet) -> Analysed {
     analysed
 }
 
-fn analyse_file(file: &EnteredFile, traps: &[&Trap], executable: FeatureSet) -> Result<TriedFile, String> {
+fn analyse_file(
+    file: &EnteredFile,
+    traps: &[&Trap],
+    target: &Target,
+    executable: FeatureSet,
+) -> Result<TriedFile, String> {
     let bytes = Bytes::open(&file.path).map_err(|error| error_text(&error))?;
     let offsets: Vec<u64> = traps.iter().filter_map(|trap| Some(trap.place?.1)).collect();
     let run = RunFacts { executable, blocks: &file.blocks, traps: &offsets };
     let work = || -> Result<_, Error> {
         let debug_file = debug_file_of(&bytes, &file.path);
-        let request = Request { debug_file: debug_file.as_deref(), rules: Some(&[]), ..Request::default() };
+        let request = Request {
+            debug_file: debug_file.as_deref(),
+            baseline: Some(target.features),
+            baseline_name: Some(&target.name),
+            rules: Some(&["above-baseline"]),
+            ..Request::default()
+        };
         deburr_core::entered(&bytes, &request, run)
     };
     let entered = catch_unwind(AssertUnwindSafe(work)).map_err(|_| FAILED.to_owned())?;
@@ -66,6 +77,7 @@ fn analyse_file(file: &EnteredFile, traps: &[&Trap], executable: FeatureSet) -> 
         build_id: entered.build_id,
         sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         level: entered.level,
+        answer: entered.answer,
         above: entered.above,
         runs: 1,
         functions: functions.collect(),

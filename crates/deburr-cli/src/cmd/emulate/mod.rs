@@ -61,7 +61,7 @@ pub(super) fn run(options: &Emulate, color: bool, out: &mut dyn Write) -> Result
     let trace =
         run::run(&emulated, &job, &interrupts.stop).map_err(|error| message(explained(&error, &target)))?;
     let executable = cpu::executable(target.arch, emulated.shown, target.features);
-    let analysed = files::analyse(&trace, executable);
+    let analysed = files::analyse(&trace, &target, executable);
     let record = TryRecord {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::system_error::error_text;
 use deburr_core::entered::{EnteredFunction, TrapPlace};
+use deburr_core::report::Answer;
 use deburr_lab::measure::process::End;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -73,6 +74,9 @@ pub(crate) struct TriedFile {
     pub(crate) sha256: String,
     /// The level that it needs, by the analysis.
     pub(crate) level: String,
+    /// Whether the CPU runs it, by the analysis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<Answer>,
     /// Its functions that need more than the CPU has.
     pub(crate) above: u64,
     /// Runs that entered code of it.

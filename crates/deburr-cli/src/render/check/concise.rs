@@ -1,12 +1,15 @@
 //! Text for editors and grep: one line a finding, in the order of addresses.
 //!
-//! `PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]`
+//! `PATH:SVMA: SEVERITY RULE: MESSAGE [FUNCTION at FILE:LINE]`, before them of an undecided file
+//! `PATH: warning undecided: MESSAGE`
 
+use super::answer::why_undecided;
 use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
 use crate::render::line::one_line;
 use crate::render::style::Palette;
+use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use std::io::{self, Write};
 
@@ -17,6 +20,10 @@ pub(crate) struct Concise {
 
 impl Renderer for Concise {
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        if let Some(why) = why_undecided(file.report) {
+            let head = self.palette.severity(Severity::Warning, "warning undecided");
+            writeln!(out, "{}: {head}: {}", one_line(&file.report.path), one_line(&why))?;
+        }
         file.report.counted().try_for_each(|finding| self.finding(out, &file.report.path, finding))
     }
 
@@ -45,7 +52,9 @@ impl Concise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, example_across, rendered, rendered_with};
+    use crate::render::check::example::{
+        example, example_across, rendered, rendered_with, undecided_example,
+    };
 
     #[test]
     fn finding_is_one_line_whatever_its_names_hold() {
@@ -61,6 +70,17 @@ bin/server:0x1010: note outlined-atomic: calls a helper [a\u{fffd}b]
 bin/server:0x2000: warning llsc-loop: compare-and-swap of 4 bytes [(no name) at lock.c:7]
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_undecided_file_has_a_line_of_its_own() {
+        let text = rendered(&mut Concise { palette: Palette::new(false) }, &[undecided_example()]);
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.starts_with("bin/server: warning undecided: undecided on armv8.0-a: 2 functions "),
+            "{text}"
+        );
+        assert_eq!(text.matches("undecided:").count(), 1);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! In: a renderer. Out: what it makes of the example, as text.
 
 use super::renderer::{Checked, CodeOfFile, Finished, Renderer};
-use super::totals::Totals;
+use super::totals::{Answers, Totals};
 use crate::config::allow::{Allowed, Remark, Remarks};
 use crate::config::guard::StaleGuard;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
-use deburr_core::report::AcrossFinding;
+use deburr_core::report::{AcrossFinding, Answer};
 use serde::de::DeserializeOwned;
 
 /// A report with all parts, and a finding by comparison of files.
@@ -37,6 +37,18 @@ pub(crate) fn example_with(change: impl FnOnce(&mut Report)) -> Report {
     report
 }
 
+/// The example, undecided on a baseline.
+pub(crate) fn undecided_example() -> Report {
+    example_with(|report| {
+        let on = serde_json::json!({
+            "name": "armv8.0-a", "dying_functions": 0, "required_functions": 0, "undecided_functions": 2,
+            "presumed_functions": 0, "dies_on": [],
+        });
+        report.answer = Some(Answer::Undecided);
+        report.on_baseline = serde_json::from_value(on).unwrap();
+    })
+}
+
 /// What a renderer makes of a run over some reports, each with a further finding that is allowed; one file is
 /// skipped.
 pub(crate) fn rendered(renderer: &mut dyn Renderer, reports: &[Report]) -> String {
@@ -50,7 +62,7 @@ pub(crate) fn rendered_with(
     across: &[AcrossFinding],
 ) -> String {
     let mut out = Vec::new();
-    let mut totals = Totals::default();
+    let mut totals = Totals { answers: Some(Answers::default()), ..Totals::default() };
     renderer.begin(&mut out).unwrap();
     for report in reports {
         let mut finding = example().findings.remove(0);

@@ -78,7 +78,7 @@ impl Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, example_across, rendered_with};
+    use crate::render::check::example::{example, example_across, rendered_with, undecided_example};
     use deburr_core::Report;
     use deburr_test_support::schema_faults;
 
@@ -89,9 +89,11 @@ mod tests {
     #[test]
     fn document_follows_its_schema() {
         let schema: serde_json::Value = serde_json::from_str(include_str!("../../schema.json")).unwrap();
-        for document in
-            [document(false, &[example()]), document(true, &[example(), example()]), document(true, &[])]
-        {
+        for document in [
+            document(false, &[example(), undecided_example()]),
+            document(true, &[example(), example()]),
+            document(true, &[]),
+        ] {
             let faults = schema_faults(&schema, &document);
             assert!(faults.is_empty(), "{faults:?}");
         }

@@ -1,18 +1,20 @@
 //! JUnit XML, as CI servers read it: a suite for each file, a failure for each finding at or above
-//! `--fail-on`; a file without any is one test that passes. XML 1.0; the elements are those of Ant's
+//! `--fail-on`; a file without any is one test that passes. A file with an answer has it as a property, and an undecided
+//! one has a test that is skipped, or fails where `--fail-on` says so. XML 1.0; the elements are those of Ant's
 //! junitreport.
 
+use super::answer::why_undecided;
 use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
+use crate::args::fail_on::Failing;
 use crate::config::allow::NO_NAME;
-use deburr_core::finding::Severity;
+use deburr_core::Report;
 use deburr_core::report::PlacedFinding;
 use std::io::{self, Write};
 
 /// One document.
 pub(crate) struct Junit {
-    /// The least severity that is a failure; `None`: none is.
-    pub(crate) threshold: Option<Severity>,
+    pub(crate) failing: Failing,
 }
 
 impl Renderer for Junit {
@@ -21,12 +23,12 @@ impl Renderer for Junit {
     }
 
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
-        self.suite(out, &file.report.path, file.report.counted())
+        self.suite(out, &file.report.path, file.report.counted(), Some(file.report))
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         for finding in run.across {
-            self.suite(out, &finding.path, [&PlacedFinding::from(finding)].into_iter())?;
+            self.suite(out, &finding.path, [&PlacedFinding::from(finding)].into_iter(), None)?;
         }
         for skip in run.skipped.iter().filter(|skip| skip.fault) {
             let (path, reason) = (escaped(&skip.path), escaped(&skip.reason));
@@ -47,17 +49,42 @@ impl Junit {
         out: &mut dyn Write,
         path: &str,
         findings: impl Iterator<Item = &'f PlacedFinding>,
+        report: Option<&Report>,
     ) -> io::Result<()> {
-        let fails = |finding: &&PlacedFinding| self.threshold.is_some_and(|least| finding.severity >= least);
+        let fails =
+            |finding: &&PlacedFinding| self.failing.threshold.is_some_and(|least| finding.severity >= least);
         let failures: Vec<&PlacedFinding> = findings.filter(fails).collect();
+        let undecided = report.and_then(why_undecided);
         let path = escaped(path);
-        let (tests, count) = (failures.len().max(1), failures.len());
+        let (failed, skipped) = match (&undecided, self.failing.undecided) {
+            (Some(_), true) => (failures.len() + 1, 0),
+            (Some(_), false) => (failures.len(), 1),
+            (None, _) => (failures.len(), 0),
+        };
+        let tests = failures.len().max(1) + usize::from(undecided.is_some());
         writeln!(
             out,
-            "  <testsuite name=\"{path}\" tests=\"{tests}\" failures=\"{count}\" errors=\"0\" skipped=\"0\">"
+            "  <testsuite name=\"{path}\" tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\">"
         )?;
+        if let Some((answer, on)) = report.and_then(|report| report.answer.zip(report.on_baseline.as_ref())) {
+            let (answer, name) = (answer.name(), escaped(&on.name));
+            writeln!(
+                out,
+                "    <properties>\n      <property name=\"answer\" value=\"{answer}\"/>\n      \
+                 <property name=\"baseline\" value=\"{name}\"/>\n    </properties>"
+            )?;
+        }
         if failures.is_empty() {
             writeln!(out, "    <testcase classname=\"{path}\" name=\"check\"/>")?;
+        }
+        if let Some(why) = undecided {
+            let why = escaped(&why);
+            writeln!(out, "    <testcase classname=\"{path}\" name=\"answer\">")?;
+            match self.failing.undecided {
+                true => writeln!(out, "      <failure type=\"undecided\" message=\"{why}\">{why}</failure>")?,
+                false => writeln!(out, "      <skipped message=\"{why}\"/>")?,
+            }
+            writeln!(out, "    </testcase>")?;
         }
         for finding in failures {
             let place = place(finding);
@@ -103,11 +130,35 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, example_with, rendered};
-    use deburr_core::Report;
+    use crate::render::check::example::{example, example_with, rendered, undecided_example};
+    use deburr_core::finding::Severity;
+
+    fn junit(threshold: Option<Severity>, undecided: bool) -> Junit {
+        Junit { failing: Failing { threshold, undecided } }
+    }
+
+    #[test]
+    fn an_undecided_file_is_a_test_that_is_skipped_or_fails() {
+        let mut report = undecided_example();
+        report.findings.clear();
+        for (undecided, kind, counts) in [(false, "skipped", ("0", "1")), (true, "failure", ("1", "0"))] {
+            let text = rendered(&mut junit(Some(Severity::Warning), undecided), &[report.clone()]);
+            let document = roxmltree::Document::parse(&text).unwrap();
+            let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
+            let of = |name| suite.attribute(name).unwrap();
+            assert_eq!((of("tests"), (of("failures"), of("skipped"))), ("2", counts));
+            let said = suite.descendants().find(|node| node.has_tag_name(kind)).unwrap();
+            assert!(said.attribute("message").unwrap().contains("2 functions that need more"), "{text}");
+            let property = suite.descendants().find(|node| node.has_tag_name("property")).unwrap();
+            assert_eq!(
+                (property.attribute("name"), property.attribute("value")),
+                (Some("answer"), Some("undecided"))
+            );
+        }
+    }
 
     fn counts(threshold: Option<Severity>, reports: &[Report]) -> Vec<(String, usize, usize)> {
-        let text = rendered(&mut Junit { threshold }, reports);
+        let text = rendered(&mut junit(threshold, false), reports);
         let document = roxmltree::Document::parse(&text).unwrap();
         let suites = document.root_element().children().filter(|node| node.has_tag_name("testsuite"));
         let suites = suites.map(|suite| {
@@ -136,7 +187,7 @@ mod tests {
         report.findings.truncate(1);
         report.findings[0].function = Some(name.into());
         report.findings[0].message = name.into();
-        let text = rendered(&mut Junit { threshold: Some(Severity::Note) }, &[report]);
+        let text = rendered(&mut junit(Some(Severity::Note), false), &[report]);
         let document = roxmltree::Document::parse(&text).unwrap();
         let failure = document.descendants().find(|node| node.has_tag_name("failure")).unwrap();
         let legal = name.replace('\u{1}', "\u{fffd}");

@@ -4,6 +4,7 @@
 //! version; the path is the one within it. A file has at most one line for each rule: its worst finding, and how many more there
 //! are.
 
+use super::answer::why_undecided;
 use super::location::{function_of, place};
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::line::{fit, fit_middle, one_line};
@@ -23,6 +24,10 @@ pub(crate) struct Lintian;
 
 impl Renderer for Lintian {
     fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        if let Some(why) = why_undecided(file.report) {
+            let (package, inner) = split(&file.report.path);
+            line(out, &format!("W: {package}: deburr-undecided"), &one_line(&why), &inner)?;
+        }
         tags(out, &file.report.path, file.report.counted())
     }
 
@@ -95,7 +100,9 @@ fn split(path: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, example_across, rendered, rendered_with};
+    use crate::render::check::example::{
+        example, example_across, rendered, rendered_with, undecided_example,
+    };
 
     #[test]
     fn finding_is_a_tag_of_its_package() {
@@ -107,6 +114,19 @@ I: server: deburr-outlined-atomic calls a helper in spin_lock, and 1 more [usr/b
 W: server: deburr-llsc-loop compare-and-swap of 4 bytes in a\u{fffd}b [usr/bin/server:0x2000]
 ";
         assert_eq!(rendered(&mut Lintian, &[report]), expected);
+    }
+
+    #[test]
+    fn an_undecided_file_is_a_tag() {
+        let mut report = undecided_example();
+        report.path = "/pool/server_1.2-3_arm64.deb!usr/bin/server".to_owned();
+        report.findings.clear();
+        let text = rendered(&mut Lintian, &[report]);
+        assert!(
+            text.starts_with("W: server: deburr-undecided undecided on armv8.0-a: 2 functions "),
+            "{text}"
+        );
+        assert!(text.ends_with(" [usr/bin/server]\n"), "{text}");
     }
 
     #[test]

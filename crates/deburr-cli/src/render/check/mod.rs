@@ -1,5 +1,6 @@
 //! What `deburr check` found → text for people, or one of the formats for programs.
 
+pub(crate) mod answer;
 pub(crate) mod concise;
 #[cfg(test)]
 pub(crate) mod example;

@@ -6,6 +6,7 @@
 //! A finding with a source line is placed there, and the address in the binary is a related location;
 //! otherwise the binary is the place. Allowed findings are results with a suppression.
 
+use super::answer::why_undecided;
 use super::location::{local, place, uri};
 use super::renderer::{Checked, Finished, Renderer};
 use crate::render::json::write_value;
@@ -39,6 +40,8 @@ pub(crate) struct Sarif {
     pub(crate) left_out: u64,
     /// Findings in code that the files' owners cannot change.
     pub(crate) of_runtimes: u64,
+    /// Files with an answer, and what is said of the undecided ones.
+    pub(crate) answers: Vec<(Value, Option<String>)>,
 }
 
 impl Renderer for Sarif {
@@ -68,6 +71,12 @@ impl Renderer for Sarif {
 
     fn file(&mut self, _out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
         let path = &file.report.path;
+        if let Some((answer, on)) = file.report.answer.zip(file.report.on_baseline.as_ref()) {
+            // Of a file, SARIF has properties where it lists artifacts (3.24).
+            let properties = json!({"answer": answer, "baseline": on.name});
+            let artifact = json!({"location": self.artifact(path), "properties": properties});
+            self.answers.push((artifact, why_undecided(file.report)));
+        }
         let mut fingerprints = Fingerprints::of(path);
         self.of_runtimes += file.report.not_counted().values().sum::<u64>();
         let open = file.report.counted().map(|finding| (finding, None));
@@ -147,19 +156,31 @@ impl Renderer for Sarif {
                 "locations": [{"physicalLocation": {"artifactLocation": self.artifact(&skip.path)}}],
             })
         });
+        let undecided = self.answers.iter().filter_map(|(artifact, why)| {
+            let text = why.as_deref()?;
+            let location = json!({"physicalLocation": {"artifactLocation": artifact["location"]}});
+            Some(json!({"level": "warning", "message": {"text": text}, "locations": [location]}))
+        });
+        let notifications = notifications.chain(undecided);
         let invocation = json!({
             "executionSuccessful": !run.skipped.iter().any(|skip| skip.fault),
             "toolExecutionNotifications": notifications.chain(left_out).chain(of_runtimes).collect::<Vec<Value>>(),
         });
         out.write_all(b"],\n\"invocations\": [")?;
         write_value(out, self.pretty, &invocation, "\n")?;
-        out.write_all(b"]}]}\n")
+        out.write_all(b"]")?;
+        if !self.answers.is_empty() {
+            let artifacts: Vec<&Value> = self.answers.iter().map(|(artifact, _)| artifact).collect();
+            out.write_all(b",\n\"artifacts\": ")?;
+            write_value(out, self.pretty, &artifacts, "\n")?;
+        }
+        out.write_all(b"}]}\n")
     }
 }
 
 impl Sarif {
     pub(crate) fn new(pretty: bool, here: Option<String>) -> Sarif {
-        Sarif { pretty, here, results: BTreeMap::new(), left_out: 0, of_runtimes: 0 }
+        Sarif { pretty, here, results: BTreeMap::new(), left_out: 0, of_runtimes: 0, answers: Vec::new() }
     }
 
     /// Keeps a result, in the place of a less severe one where there is no more room.
@@ -253,7 +274,7 @@ fn address(finding: &PlacedFinding) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::check::example::{example, example_across, rendered_with};
+    use crate::render::check::example::{example, example_across, rendered_with, undecided_example};
     use deburr_core::Report;
     use deburr_test_support::schema_faults;
 
@@ -261,6 +282,19 @@ mod tests {
         let here = Some("/work".to_owned());
         let sarif = &mut Sarif::new(pretty, here);
         serde_json::from_str(&rendered_with(sarif, reports, &[example_across()])).unwrap()
+    }
+
+    #[test]
+    fn an_undecided_file_is_an_artifact_with_its_answer_and_a_warning() {
+        let document = document(false, &[undecided_example(), example()]);
+        let run = &document["runs"][0];
+        assert_eq!(run["artifacts"].as_array().unwrap().len(), 1, "a file without an answer has none");
+        let properties = &run["artifacts"][0]["properties"];
+        assert_eq!(properties, &json!({"answer": "undecided", "baseline": "armv8.0-a"}));
+        let notifications = run["invocations"][0]["toolExecutionNotifications"].as_array().unwrap();
+        let warning = notifications.iter().find(|it| it["level"] == "warning").unwrap();
+        let text = warning["message"]["text"].as_str().unwrap();
+        assert!(text.starts_with("undecided on armv8.0-a: 2 functions "), "{text}");
     }
 
     #[test]
@@ -277,6 +311,7 @@ mod tests {
             document(false, &[]),
             document(false, &[example(), odd.clone()]),
             document(true, &[odd, example()]),
+            document(true, &[undecided_example(), example()]),
         ] {
             let faults = schema_faults(&schema, &document);
             assert!(faults.is_empty(), "{faults:?}");

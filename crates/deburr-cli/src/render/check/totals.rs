@@ -6,7 +6,7 @@
 use crate::names::ARCHES;
 use deburr_core::Report;
 use deburr_core::finding::Severity;
-use deburr_core::report::AcrossFinding;
+use deburr_core::report::{AcrossFinding, Answer};
 use deburr_cpu::level_names;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -32,6 +32,9 @@ pub(crate) struct Totals {
     pub(crate) runtime_findings: u64,
     pub(crate) findings_by_rule: BTreeMap<Cow<'static, str>, u64>,
     pub(crate) findings_by_severity: BTreeMap<Severity, u64>,
+    /// Files by their answers, where there is a baseline, or files are held to their claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answers: Option<Answers>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) elapsed_seconds: Option<f64>,
     /// Per rule: its severest finding, and the files that have any.
@@ -43,6 +46,73 @@ pub(crate) struct Totals {
     /// Files that could be read in part only.
     #[serde(skip)]
     pub(crate) with_faults: u64,
+}
+
+/// Files by their answers.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Answers {
+    pub(crate) runs: u64,
+    pub(crate) runs_presumed: u64,
+    pub(crate) undecided: u64,
+    pub(crate) dies: u64,
+    /// Files that no baseline or claim applies to.
+    pub(crate) not_judged: u64,
+    /// Files that die or are undecided, which the user accepts.
+    pub(crate) allowed: u64,
+    /// Functions of the undecided files that paths which were not followed may reach.
+    pub(crate) undecided_functions: u64,
+    /// Payloads of the undecided files that were not read.
+    pub(crate) unread_payloads: u64,
+    /// The undecided file with most such functions.
+    #[serde(skip)]
+    pub(crate) worst: Option<(u64, String)>,
+    /// What the baselines are called.
+    #[serde(skip)]
+    baselines: BTreeSet<String>,
+    /// Whether files are held to their claims.
+    #[serde(skip)]
+    are_claims: bool,
+    /// Undecided files that the user does not accept.
+    #[serde(skip)]
+    pub(crate) undecided_and_open: u64,
+}
+
+impl Answers {
+    /// Adds the answer on a file.
+    pub(crate) fn add(&mut self, report: &Report) {
+        let Some((answer, on)) = report.answer.zip(report.on_baseline.as_ref()) else {
+            self.not_judged += 1;
+            return;
+        };
+        self.are_claims |= report.claim.is_some();
+        if !self.baselines.contains(&on.name) {
+            self.baselines.insert(on.name.clone());
+        }
+        self.allowed += u64::from(report.answer_allowed);
+        match answer {
+            Answer::Runs => self.runs += 1,
+            Answer::RunsPresumed => self.runs_presumed += 1,
+            Answer::Dies => self.dies += 1,
+            Answer::Undecided => {
+                self.undecided += 1;
+                self.undecided_and_open += u64::from(!report.answer_allowed);
+                self.undecided_functions += on.undecided_functions;
+                self.unread_payloads += report.unread_payload.len() as u64;
+                if self.worst.as_ref().is_none_or(|(most, _)| on.undecided_functions > *most) {
+                    self.worst = Some((on.undecided_functions, report.path.clone()));
+                }
+            }
+        }
+    }
+
+    /// The machines that so many files run on, or do not.
+    pub(crate) fn machines(&self, files: u64) -> String {
+        match (self.are_claims, files) {
+            (true, 1) => "the machines that it claims".to_owned(),
+            (true, _) => "the machines that they claim".to_owned(),
+            (false, _) => self.baselines.iter().map(String::as_str).collect::<Vec<_>>().join(" and "),
+        }
+    }
 }
 
 /// The files that need one level.
@@ -82,6 +152,9 @@ impl Totals {
         }
         if !report.made_at_run_time {
             self.add_level(report);
+        }
+        if let Some(answers) = &mut self.answers {
+            answers.add(report);
         }
         self.with_faults += u64::from(!report.faults.is_empty());
     }

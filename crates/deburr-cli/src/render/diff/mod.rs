@@ -5,12 +5,15 @@
 
 pub(crate) mod html;
 
+use super::check::answer::clause;
 use super::line::fit;
 use super::number::counted;
 use super::style::Palette;
+use crate::args::fail_on::Failing;
+use deburr_core::Report;
 use deburr_core::diff::{CallDiff, FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
-use deburr_core::report::SCHEMA_VERSION;
+use deburr_core::report::{Answer, SCHEMA_VERSION};
 use html::drawn::DrawnFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,11 +30,70 @@ pub(crate) struct Compared {
     pub(crate) level: String,
     #[serde(skip)]
     pub(crate) old_level: Option<String>,
+    #[serde(flatten)]
+    pub(crate) answers: AnswersOfPair,
     /// What a page shows of it, where one is wanted.
     #[serde(skip)]
     pub(crate) drawn: Option<DrawnFile>,
     #[serde(flatten)]
     pub(crate) diff: FileDiff,
+}
+
+/// Whether the baseline, or the claim, runs both files.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct AnswersOfPair {
+    /// Of the old file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) old_answer: Option<Answer>,
+    /// Of the new file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) answer: Option<Answer>,
+    /// The new one in words.
+    #[serde(skip)]
+    pub(crate) clause: Option<String>,
+    /// Whether the user accepts that answer.
+    #[serde(skip)]
+    pub(crate) is_allowed: bool,
+}
+
+impl AnswersOfPair {
+    /// Of two reports.
+    pub(crate) fn of(old: Option<&Report>, new: &Report) -> AnswersOfPair {
+        AnswersOfPair {
+            old_answer: old.and_then(|report| report.answer),
+            answer: new.answer,
+            clause: clause(new),
+            is_allowed: new.answer_allowed,
+        }
+    }
+
+    /// Whether the new file is worse: it dies and the old one did not, or it is undecided where that fails a run and the
+    /// old one was better.
+    fn is_worse(&self, failing: Failing) -> bool {
+        let is_counted = match self.answer {
+            Some(Answer::Dies) => failing.threshold.is_some(),
+            Some(Answer::Undecided) => failing.undecided,
+            _ => false,
+        };
+        is_counted && !self.is_allowed && self.old_answer < self.answer
+    }
+}
+
+impl Compared {
+    /// Whether the answer is another one, or the first.
+    fn has_new_answer(&self) -> bool {
+        self.answers.old_answer != self.answers.answer
+    }
+
+    /// Whether nothing differs.
+    fn is_same(&self) -> bool {
+        self.diff.is_empty() && !self.has_new_answer()
+    }
+
+    /// Whether the new file is worse.
+    pub(crate) fn is_worse(&self, failing: Failing) -> bool {
+        self.diff.is_worse(failing.threshold) || self.answers.is_worse(failing)
+    }
 }
 
 /// A file that was not compared.
@@ -50,7 +112,7 @@ pub(crate) struct DiffSummary {
     /// The two builds, as the user names them.
     pub(crate) old: String,
     pub(crate) new: String,
-    pub(crate) fail_on: Option<Severity>,
+    pub(crate) failing: Failing,
     pub(crate) is_worse: bool,
     pub(crate) only_old: Vec<String>,
     pub(crate) skipped: Vec<NotCompared>,
@@ -106,7 +168,7 @@ pub(crate) fn text(
     layout: &DiffLayout,
 ) -> io::Result<()> {
     let palette = layout.palette;
-    for it in compared.iter().filter(|it| it.old.is_none() || !it.diff.is_empty()) {
+    for it in compared.iter().filter(|it| it.old.is_none() || !it.is_same()) {
         file(out, it, summary, layout)?;
         writeln!(out)?;
     }
@@ -114,7 +176,7 @@ pub(crate) fn text(
         writeln!(out, "{}: only in the old build", palette.bold(path))?;
     }
     let pairs = compared.iter().filter(|it| it.old.is_some());
-    let changed = pairs.clone().filter(|it| !it.diff.is_empty()).count();
+    let changed = pairs.clone().filter(|it| !it.is_same()).count();
     let count = |find: fn(&FileDiff) -> u64| compared.iter().map(|it| find(&it.diff)).sum::<u64>();
     let sum = |groups: &[FindingGroup]| groups.iter().map(|group| group.count).sum::<u64>();
     let came: u64 = compared.iter().map(|it| sum(&it.diff.came)).sum();
@@ -130,6 +192,13 @@ pub(crate) fn text(
     let only_new = compared.iter().filter(|it| it.old.is_none()).count();
     if only_new + summary.only_old.len() > 0 {
         writeln!(out, "{only_new} only in the new build, {} only in the old one", summary.only_old.len())?;
+    }
+    let count = |answer| compared.iter().filter(|it| it.answers.answer == Some(answer)).count() as u64;
+    if compared.iter().any(|it| it.answers.answer.is_some()) {
+        let counts = Answer::ALL.map(|answer| (count(answer), spoken(answer)));
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let said: Vec<String> = counts.map(|(count, said)| format!("{count} × {said}")).collect();
+        writeln!(out, "answers in the new build: {}", said.join(", "))?;
     }
     if !summary.skipped.is_empty() {
         writeln!(out, "{} not compared", counted(summary.skipped.len() as u64, "file"))?;
@@ -149,6 +218,13 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
     match &it.old {
         None => writeln!(out, "{new}: {}, only in the new build, needs {}", diff.arch, it.level)?,
         Some(old) => writeln!(out, "{old} → {new}: {}", diff.arch)?,
+    }
+    if let Some(clause) = it.answers.clause.as_ref().filter(|_| it.has_new_answer()) {
+        let before = it.answers.old_answer.map(|answer| format!("{} → ", spoken(answer)));
+        let plain = format!("answer: {}{clause}", before.unwrap_or_default());
+        let is_worse = it.answers.is_worse(summary.failing);
+        let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
+        writeln!(out, "  {line}")?;
     }
     for level in &diff.levels {
         let name = match level.what {
@@ -182,6 +258,16 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
     Ok(())
 }
 
+/// An answer as people say it.
+const fn spoken(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Runs => "runs",
+        Answer::RunsPresumed => "runs (presumed)",
+        Answer::Undecided => "undecided",
+        Answer::Dies => "dies",
+    }
+}
+
 fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
@@ -208,7 +294,7 @@ fn findings(
         let of_rule = || groups.iter().filter(|group| (&*group.rule, group.severity) == (rule, severity));
         let count: u64 = of_rule().map(|group| group.count).sum();
         let plain = format!("{verb} {}[{rule}]", severity.name());
-        let is_worse = verb == "came" && summary.fail_on.is_some_and(|from| severity >= from);
+        let is_worse = verb == "came" && summary.failing.threshold.is_some_and(|from| severity >= from);
         let label = if is_worse { layout.palette.severity(severity, &plain) } else { plain };
         let lines: Vec<String> = of_rule()
             .map(|group| {

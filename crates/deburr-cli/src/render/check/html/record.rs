@@ -14,6 +14,7 @@
 //! columns. The record of the run (`id="run"`) has the columns, the sums, the rules that found something, and what was left out.
 
 use super::rows::{self, Sizes};
+use crate::render::check::answer;
 use crate::render::check::renderer::Checked;
 use crate::render::check::text::file::not_counted_in_words;
 use crate::render::check::text::profile::seen;
@@ -74,6 +75,9 @@ fn summary(report: &Report) -> Map<String, Value> {
         "guarded_beyond": report.guarded_beyond,
         "not": report.runs_on.not,
         "not_followed": report.not_followed,
+        "answer": report.answer,
+        "answered": answer::clause(report),
+        "why_undecided": answer::why_undecided(report),
         "groups": report.isa_groups,
         "atomics": atomics,
         "compilers": report.build.compilers,

@@ -3,6 +3,7 @@
 use super::record;
 use super::rows::{FINDING, FUNCTION, OTHER};
 use crate::input::source_lines::SourceLines;
+use crate::render::check::answer;
 use crate::render::check::location::{function_of, place};
 use crate::render::check::renderer::{Checked, Finished, Renderer};
 use crate::render::check::text::file::verdict;
@@ -106,6 +107,7 @@ impl Html {
             "version": env!("CARGO_PKG_VERSION"),
             "columns": {"finding": FINDING, "function": FUNCTION, "other": OTHER, "insn": INSN},
             "statistics": run.totals,
+            "answers": run.totals.answers.as_ref().map(answer::line),
             "levels": levels,
             "rules": rules(&self.rules),
             "across": shown_value(json!(run.across)),

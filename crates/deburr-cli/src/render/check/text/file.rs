@@ -6,19 +6,23 @@
 use super::detail::Detail;
 use super::functions;
 use super::profile::{self, own_share, share_of, threshold};
+use crate::render::check::answer;
 use crate::render::check::location::function_of;
 use crate::render::line::{fit, fit_end, wrapped};
 use crate::render::number::{counted, grouped, nanoseconds};
 use deburr_core::Report;
 use deburr_core::finding::Severity;
 use deburr_core::profile::Share;
-use deburr_core::report::{Advice, Atomics, Origin, PlacedFinding, Root, ThreadCost};
+use deburr_core::report::{Advice, Answer, Atomics, Origin, PlacedFinding, Root, ThreadCost};
+use deburr_cpu::{Feature, FeatureSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Renders one file.
 pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
-    if report.counted().next().is_none() && report.faults.is_empty() && !detail.clean_files {
+    let is_quiet =
+        report.counted().next().is_none() && report.faults.is_empty() && report.unread_payload.is_empty();
+    if is_quiet && !detail.clean_files {
         return Ok(());
     }
     let palette = detail.palette;
@@ -363,48 +367,36 @@ fn atomics_line(atomics: &Atomics) -> String {
     parts.join(", ")
 }
 
-/// What the file needs, why, and what it can use.
+/// A level with the features beyond it: `x86-64-v2 + AES`.
+fn with_beyond(level: &str, beyond: &[String]) -> String {
+    let mut text = level.to_owned();
+    for feature in beyond {
+        text.push_str(" + ");
+        text.push_str(feature);
+    }
+    text
+}
+
+/// The answer for the baseline, what the file needs, why, and what it can use.
 pub(in crate::render::check) fn verdict(report: &Report) -> String {
-    let with = |level: &str, beyond: &[String]| {
-        let mut text = level.to_owned();
-        for feature in beyond {
-            text.push_str(" + ");
-            text.push_str(feature);
-        }
-        text
-    };
     if report.made_at_run_time {
-        return format!("made at run time, uses up to {}", with(&report.level_present, &report.level_beyond));
+        let uses = with_beyond(&report.level_present, &report.level_beyond);
+        return format!("made at run time, uses up to {uses}");
     }
-    let level = with(&report.level, &report.needed_beyond);
-    let mut text = match &report.needed_by {
-        None => format!("runs on {level}"),
-        Some(needed) => {
-            let array = match needed.root {
-                Some(Root::PreinitArray) => Some("a .preinit_array"),
-                Some(Root::InitArray) => Some("an .init_array"),
-                Some(Root::FiniArray) => Some("a .fini_array"),
-                _ => None,
-            };
-            match (array, &needed.function) {
-                (Some(array), _) => format!("needs {level} from {array} entry at {}", needed.from),
-                (None, Some(name)) => format!("needs {level} in {name} ({})", needed.svma),
-                (None, None) => format!("needs {level} in {}", needed.svma),
-            }
-        }
+    let level = with_beyond(&report.level, &report.needed_beyond);
+    let mut text = match answer::clause(report) {
+        Some(answer) => answered(report, answer, &level),
+        None => unanswered(report, &level),
     };
-    match dying_at_level(report).as_slice() {
-        [] => {}
-        [only] => text.push_str(&format!(", but not on {only}")),
-        [first, rest @ ..] => text.push_str(&format!(", but not on {first} and {} more CPUs", rest.len())),
-    }
     if let Some(guarded) = &report.level_guarded {
-        let guarded = with(guarded, &report.guarded_beyond);
+        let guarded = with_beyond(guarded, &report.guarded_beyond);
         if guarded != level {
             text.push_str(&format!("; uses up to {guarded} after checks"));
         }
     }
-    if report.not_followed > 0 {
+    let undecided = report.on_baseline.as_ref().map_or(0, |on| on.undecided_functions);
+    // The answer has the same number, or the baseline has what most of them need.
+    if report.not_followed > 0 && report.not_followed != undecided {
         text.push_str(&format!("; {} above it not followed", counted(report.not_followed, "function")));
     }
     if report.xcr0_not_asked {
@@ -413,12 +405,88 @@ pub(in crate::render::check) fn verdict(report: &Report) -> String {
     text
 }
 
-/// The known CPUs of the file's level that it does not run on: they pass a check for less than what comes after it.
-fn dying_at_level(report: &Report) -> Vec<&str> {
-    let level = deburr_cpu::level_named(&report.level).filter(|_| !report.runs_on.not.is_empty());
-    let having = level.map(|level| deburr_cpu::cpus_having(level.arch, level.features)).unwrap_or_default();
+/// A file with an answer: that, and what it needs.
+fn answered(report: &Report, mut text: String, level: &str) -> String {
+    let dies = report.answer == Some(Answer::Dies);
+    let baseline = report.on_baseline.as_ref().map_or("", |on| on.name.as_str());
+    if let Some(needs) = needs(report, level) {
+        text.push_str(if dies { ": " } else { "; " });
+        text.push_str(&needs);
+    } else if level != baseline && !dies && report.answer != Some(Answer::Undecided) {
+        text.push_str(&format!("; needs {level}"));
+    }
+    match dying_at_level(report) {
+        Some(dying) if !dies => format!("{text}; dies on {dying}"),
+        _ => text,
+    }
+}
+
+/// A file without one: what it needs, and the machines of that level that it does not run on.
+fn unanswered(report: &Report, level: &str) -> String {
+    match (needs(report, level), dying_at_level(report)) {
+        (None, None) => format!("runs on {level}"),
+        (None, Some(dying)) => format!("dies on {dying}"),
+        (Some(needs), None) => needs,
+        (Some(needs), Some(dying)) => format!("{needs}, and dies on {dying}"),
+    }
+}
+
+/// What the file needs, and the code that does; `None` where that is no more than the first level.
+fn needs(report: &Report, level: &str) -> Option<String> {
+    let needed = report.needed_by.as_ref()?;
+    let array = match needed.root {
+        Some(Root::PreinitArray) => Some("a .preinit_array"),
+        Some(Root::InitArray) => Some("an .init_array"),
+        Some(Root::FiniArray) => Some("a .fini_array"),
+        _ => None,
+    };
+    let detail = below_level(report);
+    Some(match (array, &needed.function) {
+        (Some(array), _) => format!("needs {level}{detail} from {array} entry at {}", needed.from),
+        (None, Some(name)) => format!("needs {level}{detail} in {name} ({})", needed.svma),
+        (None, None) => format!("needs {level}{detail} in {}", needed.svma),
+    })
+}
+
+/// Where CPUs without the level run the file: the features that it needs, and such CPUs. ` (AVX; runs on sandybridge and 4 more
+/// CPUs)`.
+fn below_level(report: &Report) -> String {
+    let Some(level) = deburr_cpu::level_named(&report.level).filter(|_| !report.needed_features.is_empty())
+    else {
+        return String::new();
+    };
+    let is_dying = |name: &String| report.runs_on.not.contains(name);
+    let cpus = deburr_cpu::cpus_by_features(level.arch).into_iter();
+    let below = cpus.filter(|(name, features)| !level.features.is_subset(*features) && !is_dying(name));
+    let mut below: Vec<String> = below.map(|(name, _)| name).collect();
+    // Of those with the fewest features, the cores of servers first (Arm's Neoverse): most packages run there.
+    below.sort_by_key(|name| !name.starts_with("neoverse"));
+    let runs = match below.as_slice() {
+        [] => return String::new(),
+        [only] => only.clone(),
+        [first, rest @ ..] => format!("{first} and {}", counted(rest.len() as u64, "more CPU")),
+    };
+    format!(" ({}; runs on {runs})", report.needed_features.join(", "))
+}
+
+/// The known CPUs that have what the file needs by its level and die: they pass a check for less than what comes after it.
+fn dying_at_level(report: &Report) -> Option<String> {
+    let level = deburr_cpu::level_named(&report.level).filter(|_| !report.runs_on.not.is_empty())?;
+    let beyond = Feature::all().filter(|feature| {
+        feature.arch() == level.arch && report.needed_beyond.iter().any(|name| name == feature.name())
+    });
+    let needed = beyond.fold(level.features, FeatureSet::with).with_implied();
+    let having = deburr_cpu::cpus_having(level.arch, needed);
     let not = report.runs_on.not.iter().map(String::as_str);
-    not.filter(|cpu| having.iter().any(|having| having == cpu)).collect()
+    let dying: Vec<&str> = not.filter(|cpu| having.iter().any(|having| having == cpu)).collect();
+    let of = with_beyond(&report.level, &report.needed_beyond);
+    match dying.as_slice() {
+        [] => None,
+        [only] => Some(format!("{only}, of {of}")),
+        [first, rest @ ..] => {
+            Some(format!("{first} and {}, of {of}", counted(rest.len() as u64, "more CPU")))
+        }
+    }
 }
 
 /// Features and build facts.

@@ -39,7 +39,7 @@ impl Renderer for Text {
             summary::write(out, run.totals, run.skipped, &self.detail)?;
             run.profile.map_or(Ok(()), |profile| profile::write_elsewhere(out, profile, &self.detail))?;
         }
-        Ok(())
+        summary::answers(out, run.totals, self.summary, &self.detail)
     }
 }
 
@@ -309,6 +309,53 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
         report.needed_by = Some(needed);
         report.not_followed = 0;
         assert_eq!(header(&report), "libx.so: x86_64, needs x86-64-v3 in 0x5000");
+    }
+
+    /// A library with a path to code of some features, for which its level is rounded up.
+    fn needing(arch: &'static str, level: &str, features: &[&str]) -> Report {
+        let named = |name: &&str| deburr_cpu::Feature::all().find(|it| it.name() == *name).unwrap();
+        let needed: Vec<_> = features.iter().map(named).collect();
+        let needed = deburr_cpu::FeatureSet::of(&needed).with_implied();
+        example_with(|report| {
+            report.path = "libx.so".to_owned();
+            report.arch = arch.into();
+            report.level = level.to_owned();
+            report.needed_beyond.clear();
+            report.needed_features = features.iter().map(|name| (*name).to_owned()).collect();
+            let arch = deburr_cpu::level_named(level).unwrap().arch;
+            report.runs_on.not = deburr_cpu::cpus_lacking(arch, needed);
+        })
+    }
+
+    #[test]
+    fn header_says_which_cpus_below_the_level_run_the_file() {
+        let text = header(&needing("x86_64", "x86-64-v3", &["AVX"]));
+        assert!(
+            text.starts_with("libx.so: x86_64, needs x86-64-v3 (AVX; runs on sandybridge and "),
+            "{text}"
+        );
+        assert!(text.ends_with(" more CPUs) in crc (0x400)"), "{text}");
+        // No known CPU has all that and lacks the level.
+        let text = header(&needing("x86_64", "x86-64-v3", &["AVX2", "BMI2", "FMA", "MOVBE"]));
+        assert_eq!(text, "libx.so: x86_64, needs x86-64-v3 in crc (0x400)");
+        let text = header(&needing("aarch64", "armv8.3-a", &["FEAT_LRCPC"]));
+        assert!(text.contains("needs armv8.3-a (FEAT_LRCPC; runs on neoverse-n1"), "{text}");
+    }
+
+    #[test]
+    fn header_says_which_machines_of_the_level_die() {
+        let mut report = needing("x86_64", "x86-64-v1", &[]);
+        report.needed_by = None;
+        report.runs_on.not = vec!["core2".to_owned()];
+        assert_eq!(header(&report), "libx.so: x86_64, dies on core2, of x86-64-v1");
+        report.runs_on.not.push("nehalem".to_owned());
+        assert_eq!(header(&report), "libx.so: x86_64, dies on core2 and 1 more CPU, of x86-64-v1");
+        report.runs_on.not.clear();
+        assert_eq!(header(&report), "libx.so: x86_64, runs on x86-64-v1");
+        // A CPU that lacks what is needed beyond the level is no machine that it is for.
+        report.needed_beyond = vec!["AES".to_owned()];
+        report.runs_on.not = vec!["core2".to_owned()];
+        assert_eq!(header(&report), "libx.so: x86_64, runs on x86-64-v1 + AES");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use super::detail::Detail;
 use crate::input::walk::Skipped;
+use crate::render::check::answer;
 use crate::render::check::totals::Totals;
 use crate::render::line::fit;
 use crate::render::number::{counted, grouped};
@@ -80,6 +81,29 @@ pub(super) fn write(
         statistics(out, totals)?;
     }
     Ok(())
+}
+
+/// The last line: how many files run on the baseline, and how many do not. Where there is no summary, only undecided files are
+/// told: nothing else might.
+pub(super) fn answers(
+    out: &mut dyn Write,
+    totals: &Totals,
+    has_summary: bool,
+    detail: &Detail,
+) -> io::Result<()> {
+    let Some(answers) = totals.answers.as_ref().filter(|it| has_summary || it.undecided > 0) else {
+        return Ok(());
+    };
+    let severity = match (answers.dies, answers.undecided) {
+        (1.., _) => Some(Severity::Error),
+        (0, 1..) => Some(Severity::Warning),
+        _ => None,
+    };
+    let line = answer::line(answers);
+    match line.as_str() {
+        "" => Ok(()),
+        _ => writeln!(out, "{}", severity.map_or(line.clone(), |it| detail.palette.severity(it, &line))),
+    }
 }
 
 /// How many files need which level, and a few of those above the first.

@@ -32,10 +32,12 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
         "old": it.old,
         "old_level": it.old_level,
         "level": it.level,
+        "old_answer": it.answers.old_answer,
+        "answer": it.answers.answer,
         "levels": diff.levels,
     }));
     let numbers = json!({
-        "worse": diff.is_worse(summary.fail_on),
+        "worse": it.is_worse(summary.failing),
         "came": sum(&diff.came),
         "came_by_severity": came_by_severity(&diff.came),
         "went": sum(&diff.went),
@@ -86,7 +88,7 @@ pub(super) fn run(compared: &[Compared], summary: &DiffSummary, rooms: &Rooms) -
         "old": shown(&summary.old),
         "new": shown(&summary.new),
         "worse": summary.is_worse,
-        "fail_on": summary.fail_on.map(deburr_core::finding::Severity::name),
+        "fail_on": summary.failing.threshold.map(deburr_core::finding::Severity::name),
         "rules": rules(&found),
         "only_old": only_old.collect::<Vec<String>>(),
         "only_old_count": summary.only_old.len(),

@@ -3,7 +3,7 @@
 use super::drawn::{DrawnFile, InspectedFile, code_of};
 use super::listed::ListedFunction;
 use super::page;
-use crate::render::diff::{Compared, DiffSummary, NotCompared, json};
+use crate::render::diff::{AnswersOfPair, Compared, DiffSummary, NotCompared, json};
 use crate::render::page::view::read::{files, json_in, row, scripts};
 use crate::render::page::view::room::Rooms;
 use deburr_core::finding::Severity;
@@ -30,7 +30,15 @@ fn compared(path: &str, old: &str, new: &str, rooms: &mut Rooms) -> Compared {
     let drawn = Some(DrawnFile::of(Some(&before), &after, &diff, rooms));
     let [old_level, level] = [before, after].map(|build| build.inspection.report.level);
     let old_level = Some(old_level);
-    Compared { old: Some(path.to_owned()), new: path.to_owned(), level, old_level, drawn, diff }
+    Compared {
+        old: Some(path.to_owned()),
+        new: path.to_owned(),
+        level,
+        old_level,
+        answers: AnswersOfPair::default(),
+        drawn,
+        diff,
+    }
 }
 
 /// The same finding with another severity, at another place.
@@ -41,13 +49,7 @@ fn at_end(mut finding: PlacedFinding, severity: Severity) -> PlacedFinding {
 }
 
 fn summary() -> DiffSummary {
-    DiffSummary {
-        old: "old".to_owned(),
-        new: "new".to_owned(),
-        fail_on: Some(Severity::Warning),
-        is_worse: true,
-        ..DiffSummary::default()
-    }
+    DiffSummary { old: "old".to_owned(), new: "new".to_owned(), is_worse: true, ..DiffSummary::default() }
 }
 
 fn written(compared: &[Compared], summary: &DiffSummary, rooms: &Rooms) -> String {

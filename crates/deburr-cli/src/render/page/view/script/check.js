@@ -19,6 +19,7 @@ function checkedHeadline() {
   }
   if (!only.bytes) return `${only.name} has no executable code`;
   if (only.made_at_run_time) return `${only.name} was made at run time, and ${needOf(only)}`;
+  if (only.answered) return `${only.name} ${only.answer === "undecided" ? "is " : ""}${only.answered}`;
   if (needsMore(only)) return `${only.name} needs ${levelOf(only)}`;
   const not = only.not || [];
   const but = not.length ? `, but ${not.length === 1 ? "one that is" : `${not.length} that are`} known` : "";
@@ -27,6 +28,7 @@ function checkedHeadline() {
 
 function checkedLead() {
   if (files.length === 0) return "No file could be checked. What was skipped is listed below.";
+  if (files.length > 1 && run.answers) return `${run.answers}.`;
   if (files.length > 1) {
     const more = files.filter(needsMore).length;
     return more ? `${counted(more, "file needs", "files need")} more than the first level of ${more === 1 ? "its" : "their"} architecture.`
@@ -60,6 +62,7 @@ function needs() {
       file.level_guarded && element("p", {}, "After checks at run time it uses up to ", element("strong", {}, guardedLevel(file)), "."),
       not.length > 0 && element("p", {}, `It does not run on ${listed(not)}.`),
       file.not_followed > 0 && element("p", {}, `Of ${counted(file.not_followed, "function")} above it, it is not proven that a check is before them.`),
+      file.why_undecided && element("p", { id: "undecided" }, `It is ${file.why_undecided}.`),
       file.claim && element("p", {}, "It is held to ", element("strong", {}, file.claim.level), ", which ", name(file.claim.part), " claims: ", file.claim.text),
     ];
   }
@@ -204,6 +207,7 @@ function checkView() {
       numberColumn("Bytes", item => item.size),
     ],
     fileColumns: [
+      ...(run.answers ? [{ title: "Answer", class: "rule", cell: file => file.answered || "not judged", order: byText(file => file.answer || "") }] : []),
       { title: "Needs", class: "rule", cell: file => needOf(file), order: byText(levelOf) },
       numberColumn("Findings", file => file.findings?.length),
       numberColumn("Above", file => file.functions?.length),

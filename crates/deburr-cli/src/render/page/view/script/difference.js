@@ -30,7 +30,10 @@ function comparedLead() {
   const changed = files.filter(differs).length;
   const raised = files.filter(file => needed(file)?.raised).length;
   const came = cameBySeverity().slice(0, SEVERITIES.indexOf(run.fail_on) + 1).reduce((sum, [, count]) => sum + count, 0);
-  const reasons = [raised > 0 && counted(raised, "file needs a higher level", "files need a higher level"),
+  const died = files.filter(file => file.answer === "dies" && file.old_answer !== "dies").length;
+  const opened = files.filter(file => file.worse && file.answer === "undecided" && file.old_answer !== "undecided").length;
+  const reasons = [died > 0 && counted(died, "file dies on the baseline", "files die on the baseline"),
+    opened > 0 && counted(opened, "file became undecided", "files became undecided"), raised > 0 && counted(raised, "file needs a higher level", "files need a higher level"),
     came > 0 && `${counted(came, "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
   if (run.worse && reasons.length) return `${listed(reasons)}.`;
   return changed ? `${counted(changed, "file")} of ${grouped(files.length)} differ${changed === 1 ? "s" : ""}; no level is raised, and no finding appeared that counts.`
@@ -173,6 +176,7 @@ function diffView() {
     ],
     fileColumns: [
       { title: "Needs", class: "rule", cell: file => file.old && file.old_level !== file.level ? arrow(file.old_level, file.level) : name(file.level), order: byText(file => file.level) },
+      ...(files.some(file => file.answer) ? [{ title: "Answer", class: "rule", cell: file => file.old_answer && file.old_answer !== file.answer ? arrow(file.old_answer, file.answer || "") : file.answer || "", order: byText(file => file.answer || "") }] : []),
       numberColumn("Appeared", file => file.came), numberColumn("Gone", file => file.went, { rank: "minor" }), numberColumn("Functions", differing, { rank: "minor" }),
       { title: "Verdict", class: "number judged", cell: file => file.worse ? element("span", { class: "mark-of error" }, "worse") : file.old ? "" : "new file", order: fileOrder },
     ],

@@ -8,7 +8,7 @@ use crate::function::Program;
 use crate::function::reach::verdict::evidence::Verdict;
 use crate::function::reach::verdict::unknown::cause::{Because, Cause};
 use crate::image::{Image, demangle};
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Feature, FeatureSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,9 +106,22 @@ impl UnknownGroup {
         let count = self.functions.len();
         let is_one = count == 1;
         let (are, use_) = if is_one { ("is", "uses") } else { ("are", "use") };
-        let who = match is_one {
-            true => format!("1 function of {}", self.level(image)),
-            false => format!("{} functions up to {}", grouped(count), self.level(image)),
+        let (level, beyond) = deburr_cpu::smallest_level(image.arch, self.features);
+        let level = level.map_or("", |level| level.name);
+        let beyond: Vec<&str> = beyond.strongest().iter().map(Feature::name).collect();
+        // What no level has is named: "up to x86-64-v1" would say nothing of AES.
+        let is_first = deburr_cpu::level_names(image.arch).next() == Some(level);
+        let who = match (is_one, beyond.as_slice(), is_first) {
+            (true, [], _) => format!("1 function of {level}"),
+            (false, [], _) => format!("{} functions up to {level}", grouped(count)),
+            (true, beyond, true) => format!("1 function that needs {}", beyond.join(", ")),
+            (false, beyond, true) => {
+                format!("{} functions that need {}", grouped(count), beyond.join(", "))
+            }
+            (true, beyond, false) => format!("1 function of {level} + {}", beyond.join(" + ")),
+            (false, beyond, false) => {
+                format!("{} functions up to {level} + {}", grouped(count), beyond.join(" + "))
+            }
         };
         let at = self.at.map(|svma| image.shown(svma)).unwrap_or_default();
         let within = match (self.dispatcher_name(image, program), self.dispatcher) {
