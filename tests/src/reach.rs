@@ -46,6 +46,8 @@ pub enum Outcome {
     DiesOfSigill,
     /// By SIGABRT: it refused to go on.
     Aborts,
+    /// With another status: it refused to go on.
+    Fails(i32),
 }
 
 /// One build of a case.
@@ -193,6 +195,7 @@ fn emulate(built: &Built, cpu: &str) -> Result<Outcome, String> {
         // Go's run-time library handles the signal.
         (Some(2), _) if output.stderr.starts_with(b"SIGILL: ") => Ok(Outcome::DiesOfSigill),
         (_, Some(6)) => Ok(Outcome::Aborts),
+        (Some(status), _) => Ok(Outcome::Fails(status)),
         _ => Err(format!("{}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr))),
     }
 }
@@ -308,7 +311,7 @@ fn judge(case: &Case, built: &Built, symbols: &[(u64, String)], checked: &Checke
         let not = checked.0["runs_on"]["not"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_listed =
             not.iter().any(|name| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(cpu)));
-        let fails = matches!(outcome, Outcome::DiesOfSigill | Outcome::Prints("wrong"));
+        let fails = !matches!(outcome, Outcome::Prints(text) if *text != "wrong");
         // What is not followed may be what kills it.
         let is_open = checked.0["not_followed"].as_u64() != Some(0);
         if KNOWN_TO_BOTH.contains(cpu) && is_listed != fails && (is_listed || !is_open) {

@@ -1,13 +1,14 @@
 //! The driver: bytes → report. This is the line of the crate on one screen.
 
 use crate::advice;
+use crate::danger;
 use crate::finding::Finding;
 use crate::front::open;
 use crate::function::Program;
 use crate::function::reach::{Because, Checks, Knowledge, Reach, Verdict};
 use crate::guards::Guards;
-use crate::image::{Error, Image, Linkage};
-use crate::insn::sweep::Wants;
+use crate::image::{Error, Image, Kind, Linkage};
+use crate::insn::sweep::{Mark, Wants};
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
 use crate::report::{AcrossFinding, Claim, Report, baseline, build, groups, level, weigh};
@@ -49,7 +50,9 @@ pub(crate) fn examine<T>(
     let (image, program) = open(bytes, request.debug_file, all_wants)?;
 
     // Where nothing is above the first level, there is nothing to guard; and code made at run time is for one CPU alone.
-    let is_above = !request.made_at_run_time && program.hits_by_function().next().is_some();
+    // But a program that tests what the CPU has may refuse to start.
+    let is_above = !request.made_at_run_time
+        && (program.hits_by_function().next().is_some() || may_refuse(&image, &program));
     let mut linkage = is_above.then(|| Linkage::parse(&image));
     let chosen = linkage.as_mut().zip(request.chosen).and_then(|(linkage, chosen)| linkage.hide(chosen));
     let guards = Guards::find(request.guards, &image, &program);
@@ -68,6 +71,8 @@ pub(crate) fn examine<T>(
     let verdicts = judge(deburr_cpu::first_level(image.arch));
     let above_baseline = request.baseline.map(judge).unwrap_or_default();
 
+    let refusal = checks.as_ref().and_then(|checks| checks.refusal.as_ref());
+
     let context = Context {
         image: &image,
         program: &program,
@@ -77,6 +82,7 @@ pub(crate) fn examine<T>(
         claim: request.claim,
         verdicts: &verdicts,
         above_baseline: &above_baseline,
+        refusal,
         strict: request.strict,
         notes_undecided: request.notes_undecided,
         linkage: linkage.as_ref(),
@@ -111,8 +117,10 @@ pub(crate) fn examine<T>(
     // Where nobody wants to know what dies, there is no answer that could be mistaken for a clean one.
     let is_judged = rules.iter().any(|rule| rule.id == rule::of_answer(request.claim.is_some()));
     if let Some(features) = request.baseline.filter(|_| is_judged && !request.made_at_run_time) {
+        let refused = context.refusal.map(|refusal| danger::refused::missing(image.arch, refusal, features));
+        let refused = refused.unwrap_or(FeatureSet::EMPTY);
         let name = request.claim.map(|claim| claim.level).or(request.baseline_name).unwrap_or_default();
-        baseline::answer(&mut report, &image, (name, features), &above_baseline);
+        baseline::answer(&mut report, &image, (name, features), (&above_baseline, refused));
     }
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
@@ -127,6 +135,13 @@ pub(crate) fn examine<T>(
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))
+}
+
+/// Whether something in a program, or a library that is loaded, says what the CPU has.
+fn may_refuse(image: &Image<'_>, program: &Program) -> bool {
+    let asks_system = || image.symbols.iter().any(|symbol| symbol.name.starts_with("getauxval"));
+    let is_query = |mark: Mark| mark.class == Class::FeatureQuery;
+    image.kind != Kind::Relocatable && (program.marks().any(is_query) || asks_system())
 }
 
 /// Drops findings with their weights.

@@ -10,7 +10,7 @@ use crate::check::examine;
 use crate::function::Program;
 use crate::image::{Error, Image, demangle};
 use crate::insn::{self, ClassSet, disassemble, text::Syntax};
-use crate::report::{Answer, Hex, IsaFunction, Reach, Report, Step, name_at, near, place_of};
+use crate::report::{Answer, Hex, IsaFunction, Reach, Refusal, Report, Step, name_at, near, place_of};
 use crate::request::Request;
 use deburr_cpu::FeatureSet;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,10 @@ pub struct Entered {
     pub functions: Vec<EnteredFunction>,
     /// The places of SIGILL, in the order in which they were given.
     pub traps: Vec<TrapPlace>,
+    /// What it refuses to start without and the CPU does not have.
+    pub refuses: Option<Refusal>,
+    /// Whether the run took a path that ends the program for that reason.
+    pub refused: bool,
 }
 
 /// A function that was entered, and needs more than the CPU has.
@@ -107,6 +111,8 @@ pub fn entered(bytes: &[u8], request: &Request<'_>, run: RunFacts<'_>) -> Result
             build_id: report.build_id.clone(),
             level: report.level.clone(),
             answer: report.answer,
+            refused: view.has_refused(),
+            refuses: view.refusal().cloned(),
         }
     })
 }
@@ -129,6 +135,19 @@ struct Above {
 }
 
 impl View<'_> {
+    /// What it refuses to start without and the CPU does not have.
+    fn refusal(&self) -> Option<&Refusal> {
+        self.report.refuses.as_ref().filter(|refusal| refusal.applies_to(self.run.executable))
+    }
+
+    /// Whether the run took a path that ends the program for that reason.
+    fn has_refused(&self) -> bool {
+        let ran = merged(self.run.blocks);
+        let paths = self.refusal().map(|refusal| refusal.paths.as_slice()).unwrap_or_default();
+        let offsets = paths.iter().filter_map(|&Hex(svma)| self.file_offset(Svma(svma)));
+        offsets.into_iter().any(|offset| is_in(&ran, offset..offset + 1))
+    }
+
     /// The functions that need more than the CPU has, by address: `None` for those that were not entered.
     fn functions(&self) -> Vec<Option<EnteredFunction>> {
         let ran = merged(self.run.blocks);

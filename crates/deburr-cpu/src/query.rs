@@ -345,6 +345,8 @@ pub struct IdField {
     pub is_signed: bool,
     /// The value from which on a feature is present, and the feature; in ascending order.
     pub features: &'static [(u8, Feature)],
+    /// The values that no CPU has, one bit each: reserved below a first value that is not 1.
+    pub reserved: u16,
 }
 
 impl IdField {
@@ -360,7 +362,7 @@ impl IdField {
     /// value `n`. No value states nothing.
     pub fn proven(&self, values: u16) -> FeatureSet {
         (0..16)
-            .filter(|value| values & 1 << value != 0)
+            .filter(|value| values & !self.reserved & 1 << value != 0)
             .map(|value| self.features(value))
             .reduce(FeatureSet::intersection)
             .unwrap_or_default()
@@ -368,11 +370,16 @@ impl IdField {
 }
 
 const fn field(low: u8, features: &'static [(u8, Feature)]) -> IdField {
-    IdField { low, is_signed: false, features }
+    IdField { low, is_signed: false, features, reserved: 0 }
+}
+
+/// A field whose first value is 2: 1 is reserved (`Atomic`, Arm ARM, D24.2.75).
+const fn from_two(low: u8, features: &'static [(u8, Feature)]) -> IdField {
+    IdField { low, is_signed: false, features, reserved: 1 << 1 }
 }
 
 const fn signed(low: u8, features: &'static [(u8, Feature)]) -> IdField {
-    IdField { low, is_signed: true, features }
+    IdField { low, is_signed: true, features, reserved: 0 }
 }
 
 /// The fields of each identification register that state features: the register's number, then its fields.
@@ -422,7 +429,7 @@ const ID_REGISTERS: &[(u16, &[IdField])] = &[
             field(8, &[(1, FEAT_SHA1)]),
             field(12, &[(1, FEAT_SHA256), (2, FEAT_SHA512)]),
             field(16, &[(1, FEAT_CRC32)]),
-            field(20, &[(2, FEAT_LSE), (3, FEAT_LSE128)]),
+            from_two(20, &[(2, FEAT_LSE), (3, FEAT_LSE128)]),
             field(24, &[(1, FEAT_TME)]),
             field(28, &[(1, FEAT_RDM)]),
             field(32, &[(1, FEAT_SHA3)]),
@@ -619,6 +626,8 @@ mod tests {
         // Bit 1 of the field, which a test of bit 21 of the register reads.
         let bit_1 = 0b1100_1100_1100_1100;
         assert_eq!(field_at(0xc030, 20).proven(bit_1), FeatureSet::of(&[FEAT_LSE]));
+        // Go's runtime tests for any value but 0.
+        assert_eq!(field_at(0xc030, 20).proven(!1), FeatureSet::of(&[FEAT_LSE]), "1 is reserved");
     }
 
     #[test]

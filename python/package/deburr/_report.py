@@ -38,6 +38,7 @@ __all__ = [
     "IsaFunction",
     "IsaGroup",
     "NeededBy",
+    "Refusal",
     "Skipped",
     "Statistics",
     "StatisticsAnswers",
@@ -960,16 +961,55 @@ class FileOnBaseline:
     dies_on: tuple[str, ...]
     """The known CPUs that have the baseline and on which the file dies, those with the fewest features
     first."""
+    refuses: bool = False
+    """The program refuses to start on a machine that has the baseline and nothing more; absent where it does
+    not."""
 
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> FileOnBaseline:
         return cls(
             name=it['name'],
+            refuses=it.get('refuses', False),
             dying_functions=it['dying_functions'],
             required_functions=it['required_functions'],
             undecided_functions=it['undecided_functions'],
             presumed_functions=it['presumed_functions'],
             dies_on=tuple(it['dies_on']),
+        )
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Refusal, as the JSON Schema has it."""
+
+    level: str | None
+    """The highest level all of whose features it tests; null where it tests others."""
+    without: tuple[str, ...]
+    """What it tests beyond that level."""
+    features: tuple[str, ...]
+    """All features that it tests, beyond the first level."""
+    function: str | None
+    """The function that refuses; null where the file has no name for it."""
+    svma: str | None
+    """The branch; null where only build information says it."""
+    paths: tuple[str, ...] | None = None
+    """Where the paths begin that end the program."""
+    text: str | None = None
+    """What it prints, where such a text is near."""
+    stated: str | None = None
+    """The setting of the build that says the same: GOAMD64=v3."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> Refusal:
+        return cls(
+            level=it['level'],
+            without=tuple(it['without']),
+            features=tuple(it['features']),
+            function=it['function'],
+            svma=it['svma'],
+            paths=None if it.get('paths') is None else tuple(it['paths']),
+            text=it.get('text'),
+            stated=it.get('stated'),
         )
 
 
@@ -1063,6 +1103,9 @@ class File:
     needed_features: tuple[str, ...] | None = None
     """Features above the first level that code needs without a check, except those that others of them imply;
     absent where there are none."""
+    refuses: Refusal | None = None
+    """What the program refuses to start, or the library to be loaded, without; absent where it refuses
+    nothing."""
     answer: Literal['runs', 'runs_presumed', 'undecided', 'dies'] | None = None
     """Whether every machine of the baseline, or of the claim, runs the file: undecided, where paths that were
     not followed may reach code that such a machine cannot execute; absent where no baseline or claim
@@ -1106,6 +1149,7 @@ class File:
             needed_beyond=tuple(it['needed_beyond']),
             needed_features=None if it.get('needed_features') is None else tuple(it['needed_features']),
             needed_by=None if it['needed_by'] is None else NeededBy._of(it['needed_by']),
+            refuses=None if it.get('refuses') is None else Refusal._of(it['refuses']),
             level_guarded=it['level_guarded'],
             guarded_beyond=tuple(it['guarded_beyond']),
             not_followed=it['not_followed'],

@@ -8,7 +8,7 @@ use super::number::{counted, grouped};
 use super::style::Palette;
 use crate::cmd::emulate::record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
 use deburr_core::finding::Severity;
-use deburr_core::report::{Answer, Hex, Reach, Step};
+use deburr_core::report::{Answer, Hex, Reach, Refusal, Step};
 use deburr_lab::measure::process::End;
 use std::io::{self, Write};
 
@@ -36,7 +36,7 @@ pub(crate) fn write(out: &mut dyn Write, record: &TryRecord, layout: &EmulateLay
     for file in &record.files {
         of_file(out, file, cpu, layout)?;
     }
-    let silent = record.files.iter().all(|file| file.functions.is_empty() && file.traps.is_empty());
+    let silent = record.files.iter().all(is_silent);
     if silent {
         let what = if record.files.is_empty() {
             "no function that needs"
@@ -57,7 +57,7 @@ fn ended(end: End) -> String {
 }
 
 fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &EmulateLayout) -> io::Result<()> {
-    if file.functions.is_empty() && file.traps.is_empty() && !layout.verbose {
+    if is_silent(file) && !layout.verbose {
         return Ok(());
     }
     let path = layout.palette.bold(&one_line(&file.path));
@@ -69,6 +69,9 @@ fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &Emula
         None => String::new(),
     };
     writeln!(out, "\n{path}: needs {}{answer} by its analysis", file.level)?;
+    if let Some(refusal) = &file.refused {
+        of_refusal(out, refusal, layout)?;
+    }
     let mut traps: Vec<&TriedTrap> = file.traps.iter().collect();
     traps.sort_by_key(|trap| std::cmp::Reverse(trap.deaths));
     for trap in traps.iter().take(if layout.verbose { traps.len() } else { SHOWN }) {
@@ -91,17 +94,37 @@ fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &Emula
         writeln!(out, "  {head}  {}", fit_middle(&one_line(&text), room(layout, 12)))?;
         verdict(out, function.entered.reach, &function.entered.path, layout)?;
     }
-    let harmless: Vec<&TriedFunction> = file.functions.iter().filter(|it| it.entered.executed == 0).collect();
+    let mut harmless: Vec<&TriedFunction> =
+        file.functions.iter().filter(|it| it.entered.executed == 0).collect();
+    let has_died = |it: &&TriedFunction| file.deaths_in(it.entered.svma) > 0;
+    let died = file.functions.iter().filter(has_died).count() as u64;
+    let survived = file.functions.iter().filter(|it| it.entered.refused > 0 && !has_died(it)).count() as u64;
+    harmless.retain(|it| it.entered.refused == 0 && !has_died(it));
     let entered = file.functions.len() as u64;
-    writeln!(
-        out,
-        "  {} of {} that need more than {} has {} entered, {} of them without executing that",
-        grouped(entered),
-        counted(file.above, "function"),
-        cpu.name,
-        if entered == 1 { "was" } else { "were" },
-        grouped(harmless.len() as u64)
-    )?;
+    let mut ends = Vec::new();
+    if died > 0 {
+        ends.push(format!("{} of them died of that", grouped(died)));
+    }
+    if survived > 0 {
+        ends.push(format!("{} of them had SIGILL and went on", grouped(survived)));
+    }
+    if ends.is_empty() || !harmless.is_empty() {
+        ends.push(format!("{} of them without executing that", grouped(harmless.len() as u64)));
+    }
+    if file.above > 0 && entered == 0 {
+        let all = counted(file.above, "function");
+        writeln!(out, "  none of {all} that need more than {} has was entered", cpu.name)?;
+    } else if file.above > 0 {
+        writeln!(
+            out,
+            "  {} of {} that need more than {} has {} entered, {}",
+            grouped(entered),
+            counted(file.above, "function"),
+            cpu.name,
+            if entered == 1 { "was" } else { "were" },
+            ends.join(", ")
+        )?;
+    }
     let shown = if layout.verbose { harmless.len() } else { SHOWN.min(harmless.len()) };
     for function in harmless.iter().take(shown) {
         let reach = function.entered.reach.map_or("no verdict", Reach::name);
@@ -113,6 +136,25 @@ fn of_file(out: &mut dyn Write, file: &TriedFile, cpu: &TriedCpu, layout: &Emula
         writeln!(out, "    {}", layout.palette.dim(&more))?;
     }
     Ok(())
+}
+
+/// Whether a run showed nothing of a file that matters.
+fn is_silent(file: &TriedFile) -> bool {
+    file.functions.is_empty() && file.traps.is_empty() && file.refused.is_none()
+}
+
+fn of_refusal(out: &mut dyn Write, refusal: &Refusal, layout: &EmulateLayout) -> io::Result<()> {
+    let head = layout.palette.severity(Severity::Error, "refused");
+    let place = match (&refusal.svma, &refusal.function) {
+        (Some(svma), Some(function)) => format!(" (branch at {svma} in {function})"),
+        (Some(svma), None) => format!(" (branch at {svma})"),
+        (None, _) => {
+            refusal.stated.as_ref().map_or_else(String::new, |stated| format!(" (built with {stated})"))
+        }
+    };
+    let why = refusal.text.as_ref().map_or_else(String::new, |text| format!(": \"{text}\""));
+    let text = format!("the program {refusal}{place}{why}");
+    writeln!(out, "  {head}  {}", fit_middle(&one_line(&text), room(layout, 11)))
 }
 
 fn of_trap(out: &mut dyn Write, trap: &TriedTrap, cpu: &TriedCpu, layout: &EmulateLayout) -> io::Result<()> {
@@ -232,4 +274,75 @@ fn name(function: &TriedFunction) -> String {
 
 fn features(names: &[String]) -> String {
     shortened(names.iter().map(String::as_str), LISTED, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(file: &str) -> String {
+        let record = format!(
+            r#"{{"schema_version":1,"tool_version":"0","cpu":{{"name":"nehalem","arch":"x86_64","model":"Nehalem","qemu":"7.2.22","besides":[],"lacks":[]}},
+            "runs":[{{"command":["a"],"end":{{"status":1}},"blocks":1,"blocks_elsewhere":0,"traps_elsewhere":0,"native":{{}},"is_left":false,"unseen":0,"not_analysed":{{}},"is_truncated":false}}],
+            "files":[{{"path":"/a","build_id":null,"sha256":"00","level":"x86-64-v3","runs":1,{file}}}]}}"#
+        );
+        let record: TryRecord = serde_json::from_str(&record).unwrap();
+        let layout = EmulateLayout { palette: Palette::new(false), width: None, verbose: false };
+        let mut text = Vec::new();
+        write(&mut text, &record, &layout).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn function(name: &str, svma: &str, refused: u64) -> String {
+        format!(
+            r#"{{"function":"{name}","svma":"{svma}","features":["BMI2"],"reach":"unknown","instructions":3,"executed":0,"refused":{refused},"runs":1}}"#
+        )
+    }
+
+    fn trap(name: &str, start: &str, deaths: u64) -> String {
+        format!(
+            r#"{{"svma":"{start}","function":"{name}","start":"{start}","instruction":"mulx %rax,%rbx,%rcx","features":["BMI2"],"reach":"unknown","count":1,"deaths":{deaths}}}"#
+        )
+    }
+
+    #[test]
+    fn a_function_in_which_the_program_died_did_not_end_well() {
+        let functions =
+            [function("mul", "0x10", 1), function("try_it", "0x20", 1), function("idle", "0x30", 0)];
+        let traps = [trap("mul", "0x10", 1), trap("try_it", "0x20", 0)];
+        let text = rendered(&format!(
+            r#""above":9,"functions":[{}],"traps":[{}]"#,
+            functions.join(","),
+            traps.join(",")
+        ));
+        let counts = "3 of 9 functions that need more than nehalem has were entered, 1 of them died of that, \
+                      1 of them had SIGILL and went on, 1 of them without executing that\n    unknown        idle (BMI2)\n";
+        assert!(text.contains(counts), "{text}");
+        let one = rendered(&format!(
+            r#""above":9,"functions":[{}],"traps":[{}]"#,
+            function("mul", "0x10", 1),
+            trap("mul", "0x10", 1)
+        ));
+        assert!(one.ends_with("has was entered, 1 of them died of that\n"), "{one}");
+    }
+
+    #[test]
+    fn a_program_that_refused_is_told_in_words_of_its_own() {
+        let refusal = r#"{"level":"x86-64-v3","without":[],"features":["AVX2"],"function":"runtime.rt0_go","svma":"0x47c981","text":"only v3"}"#;
+        let text = rendered(&format!(r#""above":0,"functions":[],"traps":[],"refused":{refusal}"#));
+        assert!(
+            text.ends_with(
+                "\n/a: needs x86-64-v3 by its analysis\n  refused  the program refuses below x86-64-v3 \
+                 (branch at 0x47c981 in runtime.rt0_go): \"only v3\"\n"
+            ),
+            "{text}"
+        );
+        let stated = r#"{"level":"x86-64-v3","without":[],"features":["AVX2"],"function":null,"svma":null,"stated":"GOAMD64=v3"}"#;
+        let text = rendered(&format!(r#""above":4,"functions":[],"traps":[],"refused":{stated}"#));
+        assert!(text.contains("the program refuses below x86-64-v3 (built with GOAMD64=v3)\n"), "{text}");
+        assert!(
+            text.ends_with("  none of 4 functions that need more than nehalem has was entered\n"),
+            "{text}"
+        );
+    }
 }

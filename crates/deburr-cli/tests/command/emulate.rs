@@ -414,3 +414,30 @@ fn programs_for_aarch64_are_tried_as_its_cpus() {
     let besides = record["cpu"]["besides"].as_array().unwrap();
     assert!(besides.contains(&"FEAT_CRC32".into()) && !besides.contains(&"FEAT_LSE".into()), "{besides:?}");
 }
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_that_refused_to_start_fails_the_run() {
+    let scratch = Scratch::new("try-refused");
+    let source = scratch.file(
+        "refuses.c",
+        br#"#include <stdio.h>
+int main(void) {
+    if (!__builtin_cpu_supports("avx2")) { fputs("refuses: AVX2 is needed here\n", stderr); return 1; }
+    return puts("works") < 0;
+}"#,
+    );
+    let path = scratch.join("refuses");
+    let made = Command::new("gcc").arg("-O1").arg("-o").arg(&path).arg(&source).output().expect("gcc");
+    assert!(made.status.success(), "{}", stderr(&made));
+    let path = path.to_str().unwrap();
+    let (record, status) = tried("nehalem", &[path]);
+    let refused = &file(&record, path)["refused"];
+    assert_eq!((status, &refused["without"]), (Some(1), &serde_json::json!(["AVX2"])), "{record:#}");
+    assert_eq!(refused["text"], "refuses: AVX2 is needed here");
+    let output = run_as("nehalem", &[], &[path]);
+    assert!(stdout(&output).contains("refused  the program refuses without AVX2"), "{}", stdout(&output));
+    let (record, status) = tried("haswell", &[path]);
+    assert_eq!(status, Some(0), "{record:#}");
+    assert!(record["files"].as_array().unwrap().iter().all(|file| file["refused"].is_null()), "{record:#}");
+}

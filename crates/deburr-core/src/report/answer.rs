@@ -38,6 +38,9 @@ impl Answer {
 pub struct OnBaseline {
     /// The baseline, or the level of the claim: `x86-64-v2`.
     pub name: String,
+    /// Whether the program refuses to start on a machine that has the baseline and nothing more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refuses: bool,
     /// Functions that a path without a sufficient check reaches, on some machine of the baseline.
     pub dying_functions: u64,
     /// Of those, functions that no check precedes: a machine that has the baseline and nothing more dies.

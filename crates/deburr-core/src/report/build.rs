@@ -47,6 +47,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         needed_beyond: Vec::new(),
         needed_features: Vec::new(),
         needed_by: None,
+        refuses: None,
         level_guarded: None,
         guarded_beyond: Vec::new(),
         not_followed: 0,

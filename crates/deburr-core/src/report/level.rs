@@ -4,10 +4,11 @@
 
 use super::names::name_at;
 use super::saved_registers::trusts_cpuid_alone;
+use crate::danger::refused::Limit;
 use crate::function::Program;
-use crate::function::reach::{Checks, Need, Step, Verdict};
+use crate::function::reach::{Checks, Need, Refusal, Step, Verdict};
 use crate::image::{ArrayKind, Image, Linkage};
-use crate::report::{Hex, NeededBy, Reach, Report, Root, RunsOn};
+use crate::report::{self, Hex, NeededBy, Reach, Report, Root, RunsOn};
 use deburr_cpu::{Feature, FeatureSet, Level};
 
 /// Fills in what the file needs.
@@ -17,7 +18,11 @@ pub(crate) fn judge_file(
     (linkage, checks): (Option<&Linkage<'_>>, Option<&Checks>),
     verdicts: &[Verdict],
 ) {
-    let need = Need::of(image.arch, verdicts);
+    let everywhere = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let refusal = checks.and_then(|checks| checks.refusal.as_ref());
+    let refused = refusal.map_or(FeatureSet::EMPTY, |refusal| refusal.features.minus(everywhere));
+    let need = Need::with_refusal(image.arch, verdicts, refused);
+    report.refuses = refusal.map(|refusal| told(image, program, refusal));
     let checked = |verdict: &Verdict| match verdict.reach {
         Reach::UnderGuarded => verdict.guarded.union(verdict.features),
         _ => verdict.guarded,
@@ -66,6 +71,21 @@ pub(crate) fn of_run_time(report: &mut Report) {
     report.guards_examined = false;
     report.level.clone_from(&report.level_present);
     report.needed_beyond.clone_from(&report.level_beyond);
+}
+
+/// What is told of a refusal.
+fn told(image: &Image<'_>, program: &Program, refusal: &Refusal) -> report::Refusal {
+    let Limit { level, without } = Limit::of(image.arch, refusal.features);
+    report::Refusal {
+        level: level.map(|level| level.name.to_owned()),
+        without: names(without),
+        features: names(refusal.features),
+        function: refusal.at.and_then(|at| name_at(image, program, at)),
+        svma: refusal.at.map(|at| Hex(image.place(at).1)),
+        paths: refusal.paths.iter().map(|&svma| Hex(image.place(svma).1)).collect(),
+        text: refusal.text.clone(),
+        stated: refusal.stated.clone(),
+    }
 }
 
 fn names(features: FeatureSet) -> Vec<String> {

@@ -23,8 +23,8 @@ pub use fingerprint::Fingerprints;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
     HotFunction, IsaFunction, IsaGroup, NeededBy, OtherPlace, PlacedFinding, PresumedCopy, PresumedNames,
-    Presumption, Profiled, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost, Tried,
-    TriedRuns,
+    Presumption, Profiled, Refusal, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step, ThreadCost,
+    Tried, TriedRuns,
 };
 pub use names::FunctionNames;
 pub(crate) use names::{name_at, near, place_of};

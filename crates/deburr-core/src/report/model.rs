@@ -7,6 +7,7 @@ use crate::profile::{Share, Weight};
 use crate::provenance::Origin;
 use crate::remedy::Maker;
 use crate::rule::FileFacts;
+use deburr_cpu::FeatureSet;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -91,6 +92,53 @@ pub struct NeededBy {
     pub root: Option<Root>,
     /// Where its path begins.
     pub from: Hex,
+}
+
+/// What the program refuses to start, or the library to be loaded, without: a check of its own ends the program where a
+/// feature is absent, before it does anything.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// The highest level all of whose features it tests; `None` where it tests others.
+    pub level: Option<String>,
+    /// What it tests beyond that level.
+    pub without: Vec<String>,
+    /// All features that it tests, beyond the first level.
+    pub features: Vec<String>,
+    /// The function that refuses, demangled; `None` where the file has no name for it, or where only build information
+    /// says it.
+    pub function: Option<String>,
+    /// The branch; `None` where only build information says it.
+    pub svma: Option<Hex>,
+    /// Where the paths begin that end the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Hex>,
+    /// What it prints, where such a text is near.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The setting of the build that says the same: `GOAMD64=v3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<String>,
+}
+
+impl Refusal {
+    /// Whether a machine with some features is refused.
+    pub fn applies_to(&self, features: FeatureSet) -> bool {
+        let has = |name: &String| features.iter().any(|feature| feature.name() == name);
+        !self.features.iter().all(has)
+    }
+}
+
+/// `refuses below x86-64-v3`, `refuses without AVX2`.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let without = self.without.join(", ");
+        match (&self.level, self.without.is_empty()) {
+            (Some(level), true) => write!(f, "refuses below {level}"),
+            (Some(level), false) => write!(f, "refuses below {level}, and without {without}"),
+            (None, _) => write!(f, "refuses without {without}"),
+        }
+    }
 }
 
 /// Where a file runs: no path to code that needs more is known.
@@ -725,6 +773,9 @@ pub struct Report {
     pub needed_features: Vec<String>,
     /// The function that most raises what the file needs; `None` where it runs on every machine.
     pub needed_by: Option<NeededBy>,
+    /// What it refuses to start, or to be loaded, without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuses: Option<Refusal>,
     /// The smallest level that covers what the file needs and what it uses guarded by checks; `None` where nothing is
     /// guarded by checks.
     pub level_guarded: Option<String>,

@@ -27,6 +27,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let (code, baseline) = ((context.image, context.program), context.baseline.unwrap_or_default());
+    let refused = context.refusal.filter(|_| context.baseline.is_some());
+    let refused = refused.and_then(|refusal| danger::refused::finding(RULE.id, code, refusal, baseline));
     let unknown = danger::not_proven(RULE.id, code, context.above_baseline);
-    danger::findings(RULE.id, code, context.above_baseline, baseline).chain(unknown).collect()
+    danger::findings(RULE.id, code, context.above_baseline, baseline).chain(refused).chain(unknown).collect()
 }

@@ -27,11 +27,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let all = danger::findings(RULE.id, code, context.above_baseline, baseline);
     // What no known CPU dies of breaks no promise.
     let broken = all.filter(|finding| finding.severity == Severity::Error);
+    let refused = context.refusal;
+    let refused = refused.and_then(|refusal| danger::refused::finding(RULE.id, code, refusal, baseline));
     let unknown = match context.strict || context.notes_undecided {
         true => danger::not_proven(RULE.id, code, context.above_baseline),
         false => Vec::new(),
     };
-    let held = broken.chain(unknown).map(|finding| Finding {
+    let held = broken.chain(refused).chain(unknown).map(|finding| Finding {
         message: format!("claimed is {}, {}: {}", claim.level, claim.text, finding.message).into(),
         evidence: finding
             .evidence

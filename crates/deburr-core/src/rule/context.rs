@@ -8,7 +8,7 @@ use crate::danger::StatedClaim;
 use crate::finding::{AcrossFinding, Finding};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
-use crate::function::reach::{Reach, Verdict};
+use crate::function::reach::{Reach, Refusal, Verdict};
 use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
@@ -76,6 +76,8 @@ pub struct Context<'a> {
     pub verdicts: &'a [Verdict],
     /// How the program reaches each function above the baseline; empty without one.
     pub above_baseline: &'a [Verdict],
+    /// What the program refuses to start without.
+    pub refusal: Option<&'a Refusal>,
     /// Whether to say of a claim also what is not proven, and to presume nothing.
     pub strict: bool,
     /// Whether a claim is held to what is not proven by notes.

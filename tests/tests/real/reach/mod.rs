@@ -3,6 +3,7 @@
 
 mod aarch64;
 mod example;
+mod refusals;
 mod x86_64;
 
 /// One case, tested twice: `runs` holds the program against qemu-user on CPUs with and without the feature, so that what the

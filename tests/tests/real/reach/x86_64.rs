@@ -293,6 +293,7 @@ case!(
     Case {
         sources: &["aborts_without.c"],
         runs: &[("Nehalem", Aborts), ("IvyBridge", Aborts), ("Haswell", Prints("avx2"))],
+        level: "x86-64-v3",
         ..ASKS_FOR_AVX2
     }
 );

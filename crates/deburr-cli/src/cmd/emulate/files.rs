@@ -11,6 +11,7 @@ use crate::system_error::error_text;
 use deburr_core::{Error, Request, RunFacts, wanted_debug_file};
 use deburr_cpu::{FeatureSet, Target};
 use deburr_lab::emulate::run::{EnteredFile, Trace, Trap};
+use deburr_lab::measure::process::End;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +28,7 @@ pub(super) struct Analysed {
 /// Analyses the files of a run. `target`: the CPU, and `executable`: what it executes.
 pub(super) fn analyse(trace: &Trace, target: &Target, executable: FeatureSet) -> Analysed {
     let mut analysed = Analysed::default();
+    let has_failed = !matches!(trace.end, End::Status(0));
     for (number, file) in trace.files.iter().enumerate() {
         let of_file = |trap: &&Trap| trap.place.is_some_and(|(file, _)| file == number);
         let traps: Vec<&Trap> = trace.traps.iter().filter(of_file).collect();
@@ -34,8 +36,8 @@ pub(super) fn analyse(trace: &Trace, target: &Target, executable: FeatureSet) ->
             continue;
         }
         let path = file.path.display().to_string();
-        match analyse_file(file, &traps, target, executable) {
-            Ok(tried) if tried.above == 0 && tried.traps.is_empty() => {}
+        match analyse_file(file, &traps, (target, executable, has_failed)) {
+            Ok(tried) if tried.above == 0 && tried.traps.is_empty() && tried.refused.is_none() => {}
             Ok(tried) => analysed.files.push(tried),
             Err(reason) => _ = analysed.not_analysed.insert(path, reason),
         }
@@ -47,8 +49,7 @@ pub(super) fn analyse(trace: &Trace, target: &Target, executable: FeatureSet) ->
 fn analyse_file(
     file: &EnteredFile,
     traps: &[&Trap],
-    target: &Target,
-    executable: FeatureSet,
+    (target, executable, has_failed): (&Target, FeatureSet, bool),
 ) -> Result<TriedFile, String> {
     let bytes = Bytes::open(&file.path).map_err(|error| error_text(&error))?;
     let offsets: Vec<u64> = traps.iter().filter_map(|trap| Some(trap.place?.1)).collect();
@@ -80,6 +81,8 @@ fn analyse_file(
         answer: entered.answer,
         above: entered.above,
         runs: 1,
+        // Where no branch is known, the end of the run shows it.
+        refused: entered.refuses.filter(|refusal| entered.refused || (refusal.svma.is_none() && has_failed)),
         functions: functions.collect(),
         traps: places
             .map(|(place, trap)| TriedTrap { place, count: trap.count, deaths: trap.deaths })

@@ -112,14 +112,16 @@ fn keep(mut output: Output, earlier: Option<TryRecord>, record: TryRecord) -> Re
     output.finish()
 }
 
-/// 0: nothing was executed that the CPU does not have. 1: something was, or it died of it. 2: nothing was tried.
+/// 0: nothing was executed that the CPU does not have. 1: something was, or it died of it, or refused to start. 2: nothing
+/// was tried.
 fn status(trace: &Trace, record: &TryRecord) -> ExitCode {
     let executed =
         |file: &record::TriedFile| file.functions.iter().any(|function| function.entered.executed > 0);
     let has_died = trace.end == End::Signal(SIGILL) || trace.traps.iter().any(|trap| trap.deaths > 0);
+    let has_refused = record.files.iter().any(|file| file.refused.is_some());
     match trace.end {
         End::Interrupted => ExitCode::from(INTERRUPTED),
-        _ if has_died || record.files.iter().any(executed) => ExitCode::from(1),
+        _ if has_died || has_refused || record.files.iter().any(executed) => ExitCode::from(1),
         _ if trace.is_left || trace.blocks == 0 => ExitCode::from(2),
         _ => ExitCode::SUCCESS,
     }

@@ -2,7 +2,7 @@
 
 use crate::system_error::error_text;
 use deburr_core::entered::{EnteredFunction, TrapPlace};
-use deburr_core::report::Answer;
+use deburr_core::report::{Answer, Refusal};
 use deburr_lab::measure::process::End;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -83,6 +83,9 @@ pub(crate) struct TriedFile {
     pub(crate) runs: u64,
     /// Those functions that were entered.
     pub(crate) functions: Vec<TriedFunction>,
+    /// What it refused to go on without, where a run took that path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<Refusal>,
     /// Where SIGILL came.
     pub(crate) traps: Vec<TriedTrap>,
 }
@@ -152,6 +155,7 @@ impl TryRecord {
 impl TriedFile {
     fn add(&mut self, later: TriedFile) {
         self.runs += later.runs;
+        self.refused = self.refused.take().or(later.refused);
         for function in later.functions {
             let same = |own: &&mut TriedFunction| own.entered.svma == function.entered.svma;
             let Some(own) = self.functions.iter_mut().find(same) else {

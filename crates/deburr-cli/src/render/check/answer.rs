@@ -34,6 +34,7 @@ pub(crate) fn clause(report: &Report) -> Option<String> {
 /// Where a file dies: on the baseline itself, or on some machines that have it.
 fn dies(on: &OnBaseline) -> String {
     match (on.required_functions, on.dies_on.as_slice()) {
+        _ if on.refuses => format!("dies on {}", on.name),
         (0, [only]) => format!("dies on {only}, of {}", on.name),
         (0, [first, rest @ ..]) => {
             format!("dies on {first} and {}, of {}", counted(rest.len() as u64, "more CPU"), on.name)

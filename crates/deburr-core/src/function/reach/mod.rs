@@ -34,5 +34,6 @@ pub use verdict::kind::{GuardKind, Reach};
 pub use verdict::needed::{Need, endangered, endangered_by};
 pub use verdict::node::Stated;
 pub use verdict::presumed::named::NameParts;
+pub use verdict::refusal::Refusal;
 pub use verdict::unknown::cause::{Because, Cause};
 pub use verdict::unknown::group::{UnknownGroup, group_of, unknown_groups};

@@ -71,6 +71,7 @@ fn summary(report: &Report) -> Map<String, Value> {
         "level": report.level,
         "needed_beyond": report.needed_beyond,
         "needed_by": report.needed_by,
+        "refuses": report.refuses.as_ref().map(ToString::to_string),
         "level_guarded": report.level_guarded,
         "guarded_beyond": report.guarded_beyond,
         "not": report.runs_on.not,

@@ -433,6 +433,15 @@ fn unanswered(report: &Report, level: &str) -> String {
 
 /// What the file needs, and the code that does; `None` where that is no more than the first level.
 fn needs(report: &Report, level: &str) -> Option<String> {
+    match (needs_in(report, level), &report.refuses) {
+        (Some(needs), Some(refusal)) => Some(format!("{needs}; {refusal}")),
+        (None, Some(refusal)) => Some(format!("needs {level}{}: {refusal}", below_level(report))),
+        (needs, None) => needs,
+    }
+}
+
+/// What the code needs that is reached without a check.
+fn needs_in(report: &Report, level: &str) -> Option<String> {
     let needed = report.needed_by.as_ref()?;
     let array = match needed.root {
         Some(Root::PreinitArray) => Some("a .preinit_array"),

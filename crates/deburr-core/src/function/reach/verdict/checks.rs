@@ -6,6 +6,7 @@ use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::observe::guardable::Guardable;
 use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
 use crate::function::reach::verdict::presumed::by_name::ByName;
+use crate::function::reach::verdict::refusal::Refusal;
 use crate::function::reach::verdict::settled::LastSettled;
 use crate::function::reach::verdict::unconditional::Unconditional;
 use crate::function::reach::verdict::unknown::cause::Cause;
@@ -73,6 +74,8 @@ pub struct Checks {
     pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
     /// The functions that call one of the file's own which reports the CPU by its name, with that name.
     pub(crate) named: BTreeMap<CodeOffset, Arc<str>>,
+    /// What the program refuses to start without.
+    pub refusal: Option<Refusal>,
 }
 
 impl Checks {
@@ -85,6 +88,11 @@ impl Checks {
     /// it.
     pub fn answers(name: &str) -> bool {
         names::answers(name) || names::reports_cpu(name) || name.starts_with("__cpu_")
+    }
+
+    /// The features that the program refuses to start without, beyond those that are permitted.
+    pub(crate) fn refused(&self, permitted: FeatureSet) -> FeatureSet {
+        self.refusal.as_ref().map_or(FeatureSet::EMPTY, |refusal| refusal.features.minus(permitted))
     }
 
     /// How many unknown functions use no more than their names say, and how many functions more, where names are believed.

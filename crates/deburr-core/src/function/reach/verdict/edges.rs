@@ -149,7 +149,7 @@ pub(crate) fn incoming_from_code(
 
 /// The functions that the entry point hands to the C library, in a program of Rust: there they only start Rust's own
 /// `main`, whose address they hand to `lang_start`.
-fn mains(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
+pub(crate) fn mains(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
     let build = &file.image.build;
     if !build.compilers.iter().chain(&build.producers).any(|tool| tool.contains("rustc version")) {
         return BTreeSet::new();

@@ -23,6 +23,7 @@ use crate::function::reach::verdict::node::{Source, Stated};
 use crate::function::reach::verdict::presumed::by_name::Names;
 use crate::function::reach::verdict::presumed::search::Search;
 use crate::function::reach::verdict::presumed::vocabulary;
+use crate::function::reach::verdict::refusal;
 use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
 use crate::image::{Image, Linkage};
@@ -97,6 +98,7 @@ impl Checks {
             checks.by_name = names.map(|names| names.believed(&unknown)).unwrap_or_default();
         }
         checks.guardable = guardable(&file, &learnt, &roots);
+        checks.refusal = refusal::find(&file, &learnt);
         checks.facts = learnt.facts;
         checks.imported = imported(file, &checks.facts);
         checks.named = named(file, &learnt.summaries);

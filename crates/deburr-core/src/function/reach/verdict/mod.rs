@@ -15,6 +15,7 @@ pub(crate) mod needed;
 mod net;
 pub(crate) mod node;
 pub(crate) mod presumed;
+pub(crate) mod refusal;
 mod settled;
 mod slice;
 mod unconditional;

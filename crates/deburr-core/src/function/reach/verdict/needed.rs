@@ -26,7 +26,14 @@ pub struct Need {
 impl Need {
     /// What the verdicts on a file's functions come to.
     pub fn of(arch: Arch, verdicts: &[Verdict]) -> Need {
-        let gaps: BTreeSet<Gap> = verdicts.iter().flat_map(|verdict| verdict.gaps.iter().copied()).collect();
+        Need::with_refusal(arch, verdicts, FeatureSet::EMPTY)
+    }
+
+    /// The same, of a program that refuses to start without some features, beyond those that are permitted.
+    pub fn with_refusal(arch: Arch, verdicts: &[Verdict], refused: FeatureSet) -> Need {
+        let refusal = (!refused.is_empty()).then_some(Gap { proven: FeatureSet::EMPTY, missing: refused });
+        let gaps = verdicts.iter().flat_map(|verdict| verdict.gaps.iter().copied());
+        let gaps: BTreeSet<Gap> = gaps.chain(refusal).collect();
         let unchecked = gaps.iter().filter(|gap| gap.proven.is_empty());
         let features = unchecked.fold(FeatureSet::EMPTY, |all, gap| all.union(gap.missing));
         let mut need = Need { arch, level: None, beyond: FeatureSet::EMPTY, features, gaps };
@@ -123,9 +130,9 @@ pub fn endangered_by(arch: Arch, gaps: &[Gap], having: FeatureSet) -> Vec<String
 }
 
 /// Turns `unknown` into `covered` where every known CPU, and every level, on which the file runs has all that the function
-/// needs. `permitted`: what all machines in question have.
-pub(crate) fn cover(arch: Arch, permitted: FeatureSet, verdicts: &mut [Verdict]) {
-    let need = Need::of(arch, verdicts);
+/// needs. `permitted`: what all machines in question have; `refused`: what the program refuses to start without, beyond that.
+pub(crate) fn cover(arch: Arch, (permitted, refused): (FeatureSet, FeatureSet), verdicts: &mut [Verdict]) {
+    let need = Need::with_refusal(arch, verdicts, refused);
     if !need.endangers_any() || verdicts.iter().all(|verdict| verdict.reach != Reach::Unknown) {
         return;
     }
@@ -169,7 +176,7 @@ mod tests {
         let arch = features[0].arch();
         let mut verdicts = others.to_vec();
         verdicts.push(verdict(Reach::Unknown, features, &[]));
-        cover(arch, permitted.union(everywhere(arch)), &mut verdicts);
+        cover(arch, (permitted.union(everywhere(arch)), FeatureSet::EMPTY), &mut verdicts);
         verdicts[others.len()].reach
     }
 

@@ -42,7 +42,7 @@ function checkedLead() {
 /// Why a file needs its level: the function that needs most of it, and who reaches it.
 function because(file) {
   const by = file.needed_by;
-  if (!by) return null;
+  if (!by) return file.refuses ? element("p", {}, `It ${file.refuses}: a check of its own ends it there.`) : null;
   const item = file.of.find(item => item.at === by.svma && isAbove(item));
   const title = by.function || `the function at ${by.svma}`;
   const link = item ? element("a", { ...to({ open: item.key }) }, name(title)) : name(title);

@@ -3,6 +3,8 @@
 //!
 //! In: a verdict. Out: a [`Finding`] in the name of a rule.
 
+pub(crate) mod refused;
+
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
