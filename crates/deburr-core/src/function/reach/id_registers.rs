@@ -13,12 +13,13 @@ use super::machine::summaries::Summaries;
 use super::verdict::checks::Checks;
 use super::verdict::evidence::Verdict;
 use super::verdict::node::Stated;
-use crate::address::{CodeOffset, Extent};
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Linkage};
 use crate::insn::sweep::FeatureHit;
-use crate::insn::{self, Class, FeatureGroup};
+use crate::insn::{self, Class, FeatureGroup, Operation, Reg};
 use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::collections::BTreeMap;
 
 /// Where the program reads identification registers, by address.
 pub fn id_register_reads(image: &Image<'_>, program: &Program) -> Vec<CodeOffset> {
@@ -39,14 +40,49 @@ pub fn unchecked_reads(image: &Image<'_>, linkage: &Linkage<'_>, program: &Progr
     let program = program
         .with_hits(|mark| (mark.class == Class::FeatureQuery).then_some(FeatureHit { at: mark.at, group }));
     let mut file = View::new(image, linkage, &program, &[]);
-    file.subject = Subject::IdRegisters;
+    file.subject = Subject::IdRegisters { forgets_words: image.kind == Kind::Relocatable };
     if are_checked(&file) {
         return Vec::new();
     }
+    file.subject = Subject::IdRegisters { forgets_words: false };
     let stated = Stated::default();
     let checks = Checks::follow(&file, &stated, false);
     let others = Feature::all().filter(|feature| *feature != READABLE).collect();
-    checks.judge(image, &program, others, &stated)
+    let mut verdicts = checks.judge(image, &program, others, &stated);
+    verdicts.retain(|verdict| !may_come_back(&file, verdict.start));
+    verdicts
+}
+
+/// Whether a function stores the address of a place inside itself, as `__builtin_setjmp` does: a handler of SIGILL may come
+/// back there (Valgrind tries its instructions so).
+fn may_come_back(file: &View<'_, '_>, start: CodeOffset) -> bool {
+    let Some(function) = file.program.function_from(start) else { return false };
+    let Some(graph) = file.graph(function) else { return false };
+    let extent = function.extent(file.image);
+    let is_inside = |svma: Svma| extent.start < svma && svma < extent.end;
+    graph.blocks.iter().any(|block| {
+        let mut made: BTreeMap<Reg, Svma> = BTreeMap::new();
+        block.insns.iter().any(|insn| {
+            let stores = insn.class == Class::Store
+                && insn.reads.general().any(|reg| made.get(&reg).is_some_and(|&to| is_inside(to)));
+            let filled_in = file.image.addresses.binary_search_by_key(&insn.svma, |made| made.0).ok();
+            let filled_in = filled_in.and_then(|at| file.image.addresses.get(at)).map(|made| made.1);
+            let base = insn.src[0].and_then(|reg| made.get(&reg)).copied();
+            let value = match (insn.operation, insn.imm, base) {
+                _ if filled_in.is_some() => filled_in,
+                (Operation::Address, Some(imm), _) => Some(Svma(imm as u64)),
+                (Operation::Add, Some(imm), Some(base)) => Some(base.offset(imm)),
+                _ => None,
+            };
+            for reg in insn.writes.general() {
+                made.remove(&reg);
+            }
+            if let (Some(reg), Some(value)) = (insn.dst, value) {
+                made.insert(reg, value);
+            }
+            stores
+        })
+    })
 }
 
 /// Whether each function that reads such registers tests before it does, by itself, or all its callers do: a cheap question

@@ -16,7 +16,11 @@ pub(crate) enum Subject {
     #[default]
     Features,
     /// Whether the kernel lets programs read the identification registers of AArch64.
-    IdRegisters,
+    IdRegisters {
+        /// Whether nothing is known of words at fixed places. In a relocatable object those of other objects all seem to be
+        /// at one place, and a word there may be AT_HWCAP.
+        forgets_words: bool,
+    },
 }
 
 /// HWCAP_CPUID, in the first word.
@@ -35,15 +39,20 @@ impl Subject {
                 let bit = |bit: u8| Some((bit, of(query::hwcap_bit(word, u32::from(bit))?)));
                 Value::word((0..64).filter_map(bit), 8)
             }
-            Subject::IdRegisters => Value::word((word == 1).then(|| (HWCAP_CPUID, of(READABLE))), 8),
+            Subject::IdRegisters { .. } => Value::word((word == 1).then(|| (HWCAP_CPUID, of(READABLE))), 8),
         }
+    }
+
+    /// Whether nothing is known of words at fixed places.
+    pub(crate) const fn forgets_words(self) -> bool {
+        matches!(self, Subject::IdRegisters { forgets_words: true })
     }
 
     /// What an instruction reads of a register. An argument or a field of which nothing is known may be AT_HWCAP, if it is
     /// the bit HWCAP_CPUID that the instruction selects: the word has gone through memory or a call that was not followed.
     pub(crate) fn read(self, insn: &Insn, value: Value) -> Value {
         match self {
-            Subject::IdRegisters if value == Value::Unknown && selects(insn) => self.hwcap(1),
+            Subject::IdRegisters { .. } if value == Value::Unknown && selects(insn) => self.hwcap(1),
             _ => value,
         }
     }

@@ -74,7 +74,7 @@ pub(crate) fn cpuid(state: &mut State) {
 
 /// What `mrs` of an ID register gives. A bit of a field proves what all values with that bit set or clear mean.
 pub(crate) fn id_register(subject: Subject, insn: &Insn) -> Value {
-    if subject == Subject::IdRegisters {
+    if subject != Subject::Features {
         return Value::Unknown;
     }
     let number = insn.imm.and_then(|imm| u16::try_from(imm).ok()).unwrap_or(0);

@@ -96,6 +96,7 @@ impl Transfer<'_, '_, '_> {
         };
         let (place, address) = self.located(memory, state);
         match place {
+            Place::Static(_) if self.file.subject.forgets_words() => Value::Unknown,
             Place::Static(at) => match self.load_word(at, width, state) {
                 // From between the code, as only literal loads do: no variable is there.
                 Value::Unknown if memory.is_static && self.file.linkage.data_at(Svma(at)).is_none() => {
