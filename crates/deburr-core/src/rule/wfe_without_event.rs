@@ -37,7 +37,7 @@ fn finding(wait: &EventWait) -> Finding {
         Purpose::Delay => "a delay loop",
     };
     let message = format!(
-        "wfe in {purpose}, with no load-exclusive before it: no store wakes it, only a timer or an interrupt"
+        "wfe in {purpose}, where no load-exclusive marks a location: no store wakes it, only a timer or an interrupt"
     );
     Finding {
         rule: RULE.id,
