@@ -270,7 +270,7 @@ mod tests {
             "_ZN3std2io5stdio6_print17h0123456789abcdefE",
             "_ZN5alloc4sync16Arc$LT$T$C$A$GT$9drop_slow17h0123456789abcdefE",
             // <alloc::vec::Vec<T> as core::clone::Clone>::clone
-            "_ZN64_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
+            "_ZN63_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..clone..Clone$GT$5clone17h0123456789abcdefE",
             "rust_eh_personality",
         ] {
             assert!(is_rust_std(name), "{name}");
@@ -279,7 +279,7 @@ mod tests {
             // core::ptr::drop_in_place<mine::Queue>
             "_ZN4core3ptr32drop_in_place$LT$mine..Queue$GT$17h0123456789abcdefE",
             // <alloc::string::String as mine::Push>::push
-            "_ZN53_$LT$alloc..string..String$u20$as$u20$mine..Push$GT$4push17h0123456789abcdefE",
+            "_ZN52_$LT$alloc..string..String$u20$as$u20$mine..Push$GT$4push17h0123456789abcdefE",
             "_ZN4mine4core4push17h0123456789abcdefE",
             // std::vector<int>::push_back(int), of C++
             "_ZNSt6vectorIiSaIiEE9push_backEi",
