@@ -284,10 +284,11 @@ fn evidence_faults(entry: &Value) -> Option<String> {
         "required" | "under-guarded" if path.last().and_then(svma) != svma(entry) => {
             Some(format!("{reach}, but its path is {}", entry["path"]))
         }
-        "guarded" | "presumed" | "unreached" | "unknown" | "covered" if !path.is_empty() => {
+        "guarded" | "presumed" | "unreached" | "unknown" | "covered" | "offered" if !path.is_empty() => {
             Some(format!("{reach}, but with a path: {}", entry["path"]))
         }
-        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" | "presumed" | "covered" => None,
+        "required" | "under-guarded" | "guarded" | "unreached" | "unknown" | "presumed" | "covered"
+        | "offered" => None,
         other => Some(format!("`{other}` is no verdict")),
     }
 }

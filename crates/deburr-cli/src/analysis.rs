@@ -12,7 +12,7 @@ use crate::input::debug_file;
 use crate::names::{CLAIM, cpu_for, features_for, machines_named, name_for, rule_named};
 use crate::profile::Profiles;
 use deburr_core::rule::{RULES, Rule, WHEN_HOT};
-use deburr_core::{Error, Knowledge, Request, StatedClaim, wanted_debug_file};
+use deburr_core::{Error, Families, Knowledge, Request, StatedClaim, wanted_debug_file};
 use deburr_cpu::Target;
 use deburr_profile::JitImage;
 use std::collections::HashSet;
@@ -49,14 +49,23 @@ pub(crate) struct Provenance<'a> {
     pub(crate) path: &'a str,
     /// The file that its debug file may be next to, if there is one.
     pub(crate) file: Option<&'a Path>,
-    /// Of a member of an archive, the functions that only resolvers of the archive choose.
-    pub(crate) chosen: Option<&'a HashSet<&'a str>>,
+    /// Of a member of an archive, what the other members show.
+    pub(crate) siblings: Siblings<'a>,
     /// What it is held to, with `--baseline claim`.
     pub(crate) held: Option<&'a Held>,
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) is_named: bool,
     /// What of a jitdump it is, if its code was made at run time.
     pub(crate) jit: Option<JitPart<'a>>,
+}
+
+/// What the members of an archive show of one of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Siblings<'a> {
+    /// The functions that only resolvers of the archive choose.
+    pub(crate) chosen: Option<&'a HashSet<&'a str>>,
+    /// The families of all functions of the archive.
+    pub(crate) families: Option<&'a Families>,
 }
 
 /// A program that stands for functions of a jitdump.
@@ -152,7 +161,8 @@ impl Analysis {
             named: &self.named,
             guards: &guards,
             foreign,
-            chosen: provenance.chosen,
+            chosen: provenance.siblings.chosen,
+            families: provenance.siblings.families,
             samples: samples.as_ref(),
             when_hot,
             made_at_run_time: provenance.jit.is_some(),

@@ -57,7 +57,8 @@ pub(crate) fn examine<T>(
     let chosen = linkage.as_mut().zip(request.chosen).and_then(|(linkage, chosen)| linkage.hide(chosen));
     let guards = Guards::find(request.guards, &image, &program);
     let checks = linkage.as_ref().map(|linkage| {
-        Checks::find(&image, linkage, &program, request.foreign, (&guards.all(), !request.strict))
+        let how = (&guards.all(), !request.strict);
+        Checks::find(&image, linkage, &program, request.foreign, how, request.families)
     });
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));

@@ -63,6 +63,7 @@ pub mod remedy;
 pub mod report;
 pub mod request;
 pub mod rule;
+mod siblings;
 
 // The stages below: for `deburr-patch`, which goes on from them, and for tests. They change with every version.
 #[doc(hidden)]
@@ -81,9 +82,10 @@ pub use check::{across, check, learn};
 pub use danger::StatedClaim;
 pub use diff::{compare, inspect, inspect_with_code};
 pub use entered::{RunFacts, entered};
-pub use function::reach::{Knowledge, NameParts};
+pub use function::reach::{Families, Knowledge, NameParts};
 pub use image::{Error, wanted_debug_file};
 pub use listing::{ListingPlace, Shown, View, annotate, listing};
 pub use profile::Samples;
 pub use report::Report;
 pub use request::{Request, StatedGuard};
+pub use siblings::families;

@@ -1,7 +1,7 @@
 //! What is requested of a check, as the caller states it.
 
 use crate::danger::StatedClaim;
-use crate::function::reach::Knowledge;
+use crate::function::reach::{Families, Knowledge};
 use crate::profile::Samples;
 use deburr_cpu::FeatureSet;
 use std::collections::HashSet;
@@ -33,6 +33,8 @@ pub struct Request<'a> {
     /// Of an archive's member, the global functions that only resolvers of the archive lead to; see
     /// [`chosen_by_resolvers`](crate::image::chosen_by_resolvers).
     pub chosen: Option<&'a HashSet<&'a str>>,
+    /// Of an archive's member, the families of the functions that all members define; see [`families`](crate::families).
+    pub families: Option<&'a Families>,
     /// What a profile saw of the file: it weighs findings, and changes none.
     pub samples: Option<&'a Samples>,
     /// Ids of rules whose findings count only where they take a part of the run that can be felt; without samples, none do.

@@ -23,6 +23,7 @@ __all__ = [
     "DocumentStaleGuards",
     "File",
     "FileClaim",
+    "FileOffered",
     "FileOnBaseline",
     "FilePresumption",
     "FilePresumptionCopies",
@@ -744,6 +745,27 @@ class FilePresumption:
 
 
 @dataclass(frozen=True)
+class FileOffered:
+    """The functions that the file offers to callers in other files, which choose them for the CPU by their
+    names."""
+
+    count: int
+    """How many there are."""
+    level: str
+    """The level that all of them together need."""
+    beyond: tuple[str, ...] | None = None
+    """What they need that is in no level, or that would raise it only for its sake."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> FileOffered:
+        return cls(
+            count=it['count'],
+            level=it['level'],
+            beyond=None if it.get('beyond') is None else tuple(it['beyond']),
+        )
+
+
+@dataclass(frozen=True)
 class IsaGroup:
     """IsaGroup, as the JSON Schema has it."""
 
@@ -876,13 +898,14 @@ class IsaFunction:
     """Stated virtual memory address; in relocatable objects an offset in the section."""
     features: Mapping[str, int]
     """Features above the first level, and how many of the function's instructions need each."""
-    reach: Literal['required', 'guarded', 'under-guarded', 'unreached', 'unknown', 'presumed', 'covered']
+    reach: Literal['required', 'guarded', 'under-guarded', 'unreached', 'unknown', 'presumed', 'covered', 'offered']
     """required: a path from a root reaches it without a check. guarded: every path passes a check that
     implies what it uses. under-guarded: a path passes a check that does not imply all of it. unreached: no
     known way reaches it. unknown: reached only through a pointer or a check that is not followed. presumed:
     chosen by a test of a word that is not proven to hold an answer of the CPU, or named for CPUs that have
     all that it uses, see presumption. covered: as unknown, but every known CPU on which the file runs has all
-    that it uses."""
+    that it uses. offered: entered only by callers in other files that have chosen it for the CPU, by its
+    name."""
     path: tuple[Step, ...]
     """From a root to this function, where it is required or under-guarded; otherwise empty."""
     root: Literal['entry-point', 'preinit-array', 'init-array', 'fini-array', 'loader', 'exported', 'data'] | None
@@ -1116,6 +1139,9 @@ class File:
     """The functions that decide the answer; absent where there is none."""
     unread_payload: tuple[FileUnreadPayload, ...] | None = None
     """Payloads that may hold machine code and were not read: the answer is undecided at best."""
+    offered: FileOffered | None = None
+    """The functions that the file offers to callers in other files, which choose them for the CPU by their
+    names."""
     presumption: FilePresumption | None = None
     """What the presumed functions rest on; absent where there are none."""
     atomics: Atomics | None = None
@@ -1162,6 +1188,7 @@ class File:
             features=it['features'],
             isa_functions=tuple(IsaFunction._of(one) for one in it['isa_functions']),
             isa_groups=tuple(IsaGroup._of(one) for one in it['isa_groups']),
+            offered=None if it.get('offered') is None else FileOffered._of(it['offered']),
             presumption=None if it.get('presumption') is None else FilePresumption._of(it['presumption']),
             atomics=None if it.get('atomics') is None else Atomics._of(it['atomics']),
             build=Build._of(it['build']),

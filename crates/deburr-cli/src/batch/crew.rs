@@ -8,19 +8,20 @@ use super::artefact::Artefact;
 use super::claims::{self, Held};
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
-use crate::analysis::{JitPart, Provenance, Refusal};
+use crate::analysis::{JitPart, Provenance, Refusal, Siblings};
 use crate::input::closure::Closures;
 use crate::input::content::{Content, arch_of};
 use crate::input::gate::Gate;
 use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
+use crate::names::ARCHES;
 use crate::system_error::error_text;
 use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
-use deburr_core::{Knowledge, Report, Request};
+use deburr_core::{Families, Knowledge, Report, Request, families};
+use deburr_cpu::Arch;
 use deburr_profile::{JitImage, JitImages, jit_images};
 use rayon::prelude::*;
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// Where bytes come from.
@@ -134,7 +135,8 @@ impl<'a> Crew<'a> {
         if !known.is_empty() {
             let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
             let path = file.path.display().to_string();
-            let again = || self.check_knowing(bytes, path, Origin::File(file), (&foreign, None));
+            let again =
+                || self.check_knowing(bytes, path, Origin::File(file), (&foreign, Siblings::default()));
             *outcome = match self.pool_for(bytes.len() as u64) {
                 Some(pool) => pool.install(again),
                 None => again(),
@@ -158,10 +160,13 @@ impl<'a> Crew<'a> {
     ) -> Vec<Outcome<P>> {
         let Some(archive) = archive else { return Vec::new() };
         let chosen = chosen_by_resolvers(bytes, &archive);
+        let families = families_of(bytes, &archive);
         let checked = archive.members.par_iter().filter_map(|member| {
             let object = bytes.get(member.range.clone()).filter(|object| object.starts_with(b"\x7fELF"))?;
             let path = format!("{path}({})", member.name);
-            Some(self.check_knowing(object, path, origin, (&[], Some(&chosen))))
+            let families = families.iter().find(|(arch, _)| Some(*arch) == arch_of(object));
+            let among = Siblings { chosen: Some(&chosen), families: families.map(|(_, families)| families) };
+            Some(self.check_knowing(object, path, origin, (&[], among)))
         });
         let mut outcomes: Vec<Outcome<P>> = checked.collect();
         outcomes.extend(archive.faults.into_iter().map(|reason| {
@@ -183,8 +188,14 @@ impl<'a> Crew<'a> {
             let path = if is_whole { path.clone() } else { format!("{path}({:#x})", image.extent.start) };
             let is_named = file.is_named();
             let part = Some(JitPart { dump: &file.place, image });
-            let provenance =
-                Provenance { path: &path, file: None, chosen: None, held: None, is_named, jit: part };
+            let provenance = Provenance {
+                path: &path,
+                file: None,
+                siblings: Siblings::default(),
+                held: None,
+                is_named,
+                jit: part,
+            };
             let mut outcome: Outcome<P> = self.check_as(&image.elf, provenance, &[]);
             if let Outcome::Checked { product, .. } = &mut outcome {
                 product.report().faults.extend(jit.faults.iter().cloned());
@@ -200,16 +211,16 @@ impl<'a> Crew<'a> {
         path: String,
         origin: Origin<'_>,
     ) -> Outcome<P> {
-        self.check_knowing(bytes, path, origin, (&[], None))
+        self.check_knowing(bytes, path, origin, (&[], Siblings::default()))
     }
 
-    /// `foreign`: what its libraries show. `chosen`: of an archive's member, what only resolvers choose.
+    /// `foreign`: what its libraries show. `siblings`: of an archive's member, what the other members show.
     fn check_knowing<P: Product>(
         &self,
         bytes: &[u8],
         path: String,
         origin: Origin<'_>,
-        (foreign, chosen): (&[&Knowledge], Option<&HashSet<&str>>),
+        (foreign, siblings): (&[&Knowledge], Siblings<'_>),
     ) -> Outcome<P> {
         let file = match origin {
             Origin::File(file) if !file.is_stdin => Some(file.place.as_path()),
@@ -224,7 +235,7 @@ impl<'a> Crew<'a> {
             Origin::File(_) => own.as_deref(),
         };
         let is_named = origin.is_named();
-        let provenance = Provenance { path: &path, file, chosen, held, is_named, jit: None };
+        let provenance = Provenance { path: &path, file, siblings, held, is_named, jit: None };
         self.check_as(bytes, provenance, foreign)
     }
 
@@ -254,8 +265,13 @@ pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
 }
 
+/// The families of the functions that the members of an archive define, by architecture.
+fn families_of(bytes: &[u8], archive: &Archive) -> Vec<(Arch, Families)> {
+    ARCHES.into_iter().map(|arch| (arch, families(arch, bytes, archive))).collect()
+}
+
 /// Whether a check in another file could change the verdict on a function.
 fn is_open(report: &Report) -> bool {
     let mut reach = report.isa_functions.iter().map(|function| function.reach);
-    reach.any(|reach| !matches!(reach, Reach::Guarded | Reach::Unreached))
+    reach.any(|reach| !matches!(reach, Reach::Guarded | Reach::Offered | Reach::Unreached))
 }

@@ -2,7 +2,7 @@
 //!
 //! In: the options. Out: the listing of one function as text or JSON; candidates where the name is ambiguous.
 
-use crate::analysis::{Analysis, JitPart, Provenance, Refusal};
+use crate::analysis::{Analysis, JitPart, Provenance, Refusal, Siblings};
 use crate::args::format::{Format, When};
 use crate::args::show::{Show, Syntax};
 use crate::cmd::failure::Failure;
@@ -50,7 +50,8 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = ListingPlace::parse(&options.place);
     let list = |object: &[u8], path: &str, file: Option<&Path>, jit: Option<JitPart<'_>>| {
-        let provenance = Provenance { path, file, chosen: None, held: None, is_named: true, jit };
+        let provenance =
+            Provenance { path, file, siblings: Siblings::default(), held: None, is_named: true, jit };
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };

@@ -86,3 +86,48 @@ fn members_that_only_resolvers_choose_need_no_more_than_the_archive() {
     assert_eq!(above("circle.a", &["ping", "pong"]), ["ping", "pong"]);
     assert_eq!(above("both.a", &[&chosen[..], &["ping", "pong"]].concat()), ["ping", "pong"]);
 }
+
+/// How each function above the first level of an archive is reached.
+fn reach(scratch: &Scratch, name: &str, members: &[&str]) -> Vec<(String, String)> {
+    let archive = scratch.join(name);
+    let objects = members.iter().map(|member| scratch.join(format!("{member}.o")));
+    run(Command::new("ar").arg("rcs").arg(&archive).args(objects));
+    let (document, _) = json(&["--fail-on", "never", archive.to_str().unwrap()]);
+    let functions = document["files"].as_array().unwrap().iter();
+    let functions = functions.flat_map(|file| file["isa_functions"].as_array().unwrap());
+    let text = |function: &serde_json::Value, name: &str| function[name].as_str().unwrap().to_owned();
+    functions.map(|function| (text(function, "function"), text(function, "reach"))).collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_member_that_another_one_chooses_is_offered_and_one_that_is_just_called_is_required() {
+    let scratch = Scratch::new("archive-families");
+    let sources: [(&str, &str, &[&str]); 5] = [
+        ("avx2", "void sum_avx2(int *a, int n) { for (int i = 0; i < n; i++) a[i] += 3; }", &["-O3", "-mavx2"]),
+        ("sse2", "void sum_sse2(int *a, int n) { for (int i = 0; i < n; i++) a[i] += 3; }", &["-O2"]),
+        (
+            "chooser",
+            "void sum_avx2(int *, int); void sum_sse2(int *, int);
+             void sum(int *a, int n) { if (__builtin_cpu_supports(\"avx2\")) sum_avx2(a, n); else sum_sse2(a, n); }",
+            &["-O2"],
+        ),
+        ("table", "void sum_avx2(int *, int); void (*const sums[])(int *, int) = { sum_avx2 };", &["-O2"]),
+        ("user", "void sum_avx2(int *, int); void all(int *a) { sum_avx2(a, 9); a[0]++; }", &["-O2"]),
+    ];
+    for (name, source, flags) in sources {
+        let path = scratch.join(format!("{name}.c"));
+        fs::write(&path, source).unwrap();
+        let object = scratch.join(format!("{name}.o"));
+        run(Command::new("gcc").args(flags).arg("-c").arg(&path).arg("-o").arg(&object));
+    }
+    for (name, members, expected) in [
+        ("family.a", &["avx2", "sse2"][..], "offered"),
+        ("chosen.a", &["avx2", "sse2", "chooser"], "offered"),
+        ("table.a", &["avx2", "sse2", "table"], "offered"),
+        ("alone.a", &["avx2"], "required"),
+        ("called.a", &["avx2", "sse2", "chooser", "user"], "required"),
+    ] {
+        assert_eq!(reach(&scratch, name, members), [("sum_avx2".to_owned(), expected.to_owned())], "{name}");
+    }
+}

@@ -192,7 +192,12 @@ fn finding(
                     format!("{first} and {} more CPUs have the one without the other", rest.len())
                 }
             };
-            format!("{needs} after a check for {proven} only ({}): {which}", place(code, guard))
+            match guard.kind {
+                GuardKind::Name => {
+                    format!("{needs} where the name says {proven} only ({}): {which}", place(code, guard))
+                }
+                _ => format!("{needs} after a check for {proven} only ({}): {which}", place(code, guard)),
+            }
         }
         _ if path.is_empty() => format!("{needs} without a check"),
         _ => format!("{needs} without a check: {}", shortened(&path)),

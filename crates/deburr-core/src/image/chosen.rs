@@ -79,6 +79,55 @@ pub fn chosen_by_resolvers<'a>(bytes: &'a [u8], archive: &Archive) -> HashSet<&'
     }
 }
 
+/// The names of all global functions that the members of an archive define.
+pub fn defined_functions<'a>(bytes: &'a [u8], archive: &Archive) -> HashSet<&'a str> {
+    let objects = archive.members.iter().filter_map(|member| bytes.get(member.range.clone()));
+    let elves = objects.filter_map(|object| Elf::parse(object).ok());
+    let named = elves.flat_map(|elf| places(&elf)).filter_map(|(.., referrer)| match referrer {
+        Referrer::Function(name) => Some(name),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// A place in the code of a member that refers to a function of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UseOfName<'a> {
+    /// What it refers to.
+    pub name: &'a str,
+    /// The global function that it is in.
+    pub by: Option<&'a str>,
+    /// The number of the member.
+    pub member: usize,
+}
+
+/// What the code of each member refers to and does not define, without resolvers and lists of variants.
+pub fn uses_in_code<'a>(bytes: &'a [u8], archive: &Archive) -> HashSet<UseOfName<'a>> {
+    let mut uses = HashSet::new();
+    for (member, object) in archive.members.iter().enumerate() {
+        let Some(elf) = bytes.get(object.range.clone()).and_then(|object| Elf::parse(object).ok()) else {
+            continue;
+        };
+        let places = places(&elf);
+        for section in relocated_sections(&elf).into_iter().filter(|section| section.target.is_executable()) {
+            for rela in entries_of(section.table) {
+                let Some(symbol) = section.symbols.get(rela.symbol) else { continue };
+                let name = section.symbols.text(&symbol);
+                if name.is_empty() || symbol.section != 0 {
+                    continue;
+                }
+                let by = match holder(&places, section.target.svma.saturating_add(rela.offset)) {
+                    Some(Referrer::Resolver) => continue,
+                    Some(Referrer::Function(by)) => Some(by),
+                    _ => None,
+                };
+                uses.insert(UseOfName { name, by, member });
+            }
+        }
+    }
+    uses
+}
+
 /// Those of some names that a resolver leads to.
 fn reached<'a>(
     among: &HashSet<&'a str>,

@@ -23,7 +23,7 @@ mod parse;
 mod sorted;
 
 pub use archive::Archive;
-pub use chosen::chosen_by_resolvers;
+pub use chosen::{UseOfName, chosen_by_resolvers, defined_functions, uses_in_code};
 pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, wanted_debug_file};
 pub use demangle::demangle;
 pub use error::Error;

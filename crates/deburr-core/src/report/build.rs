@@ -63,6 +63,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         isa_functions: Vec::new(),
         isa_groups: Vec::new(),
         presumption: None,
+        offered: None,
         atomics: None,
         build: build(image),
         findings: Vec::new(),

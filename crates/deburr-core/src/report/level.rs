@@ -8,7 +8,7 @@ use crate::danger::refused::Limit;
 use crate::function::Program;
 use crate::function::reach::{Checks, Need, Refusal, Step, Verdict};
 use crate::image::{ArrayKind, Image, Linkage};
-use crate::report::{self, Hex, NeededBy, Reach, Report, Root, RunsOn};
+use crate::report::{self, Hex, NeededBy, Offered, Reach, Report, Root, RunsOn};
 use deburr_cpu::{Feature, FeatureSet, Level};
 
 /// Fills in what the file needs.
@@ -52,6 +52,7 @@ pub(crate) fn judge_file(
         levels: levels.map(|level| level.name.into()).collect(),
         not: dying.iter().map(|(name, _)| name.clone()).collect(),
     };
+    report.offered = offered(image, verdicts);
     report.not_followed = verdicts.iter().filter(|verdict| verdict.reach == Reach::Unknown).count() as u64;
     report.xcr0_not_asked = trusts_cpuid_alone((image, program), linkage, checks, verdicts);
     report.needed_by = need.most_needing(verdicts.iter()).map(|verdict| NeededBy {
@@ -63,6 +64,19 @@ pub(crate) fn judge_file(
             .first()
             .map_or(image.place(image.svma(verdict.start)).1, |step| image.place(step.svma).1)),
     });
+}
+
+/// The functions that only callers lead to who choose them by their names.
+fn offered(image: &Image<'_>, verdicts: &[Verdict]) -> Option<Offered> {
+    let offered = || verdicts.iter().filter(|verdict| verdict.reach == Reach::Offered);
+    let features = offered().fold(FeatureSet::EMPTY, |all, verdict| all.union(verdict.features));
+    let (level, beyond) = deburr_cpu::smallest_level(image.arch, features);
+    let count = offered().count() as u64;
+    (count > 0).then(|| Offered {
+        count,
+        level: level.map_or("", |level| level.name).to_owned(),
+        beyond: names(beyond.minus(deburr_cpu::system_features(image.arch))),
+    })
 }
 
 /// Fills in of code made at run time what it uses: it ran where it was made, and nowhere else.

@@ -482,6 +482,19 @@ impl From<StatedClaim<'_>> for Claim {
     }
 }
 
+/// Functions that a file offers to callers in other files: their names say for which CPUs they are, and nothing else leads to them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Offered {
+    /// How many there are.
+    pub count: u64,
+    /// The level that all of them together need.
+    pub level: String,
+    /// What they need that is in no level, or that would raise it only for its sake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beyond: Vec<String>,
+}
+
 /// A place that a finding is compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
@@ -813,6 +826,9 @@ pub struct Report {
     /// What the presumed ones among them rest on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presumption: Option<Presumption>,
+    /// The functions that the file offers to callers in other files, which choose them for the CPU by their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
     /// How its atomics were compiled; AArch64 only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atomics: Option<Atomics>,

@@ -137,7 +137,7 @@ impl<'a> Context<'a> {
     fn file_claim(&self, claim: StatedClaim<'_>) -> FileClaim {
         let first = deburr_cpu::first_level(self.image.arch);
         let is_beyond_checks =
-            |verdict: &&Verdict| !matches!(verdict.reach, Reach::Guarded | Reach::Unreached);
+            |verdict: &&Verdict| !matches!(verdict.reach, Reach::Guarded | Reach::Offered | Reach::Unreached);
         FileClaim {
             part: claim.part.into(),
             text: claim.text.into(),

@@ -40,7 +40,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let checks = context.verdicts.iter().any(|verdict| verdict.guarded.contains(Feature::POPCNT));
     // What only data leads to may be chosen by the code that reads that.
     let is_chosen = |verdict: &Verdict| match verdict.reach {
-        Reach::Guarded | Reach::Presumed | Reach::Unknown | Reach::Covered | Reach::Unreached => true,
+        Reach::Guarded
+        | Reach::Offered
+        | Reach::Presumed
+        | Reach::Unknown
+        | Reach::Covered
+        | Reach::Unreached => true,
         Reach::Required => verdict.path.first().is_some_and(|root| !root.is_function),
         Reach::UnderGuarded => false,
     };

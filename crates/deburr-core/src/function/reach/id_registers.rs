@@ -46,7 +46,7 @@ pub fn unchecked_reads(image: &Image<'_>, linkage: &Linkage<'_>, program: &Progr
     }
     file.subject = Subject::IdRegisters { forgets_words: false };
     let stated = Stated::default();
-    let checks = Checks::follow(&file, &stated, false);
+    let checks = Checks::follow(&file, (&stated, false), None);
     let others = Feature::all().filter(|feature| *feature != READABLE).collect();
     let mut verdicts = checks.judge(image, &program, others, &stated);
     verdicts.retain(|verdict| !may_come_back(&file, verdict.start));

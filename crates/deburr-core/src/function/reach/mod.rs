@@ -33,6 +33,7 @@ pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};
 pub use verdict::needed::{Need, endangered, endangered_by};
 pub use verdict::node::Stated;
+pub use verdict::offered::Families;
 pub use verdict::presumed::named::NameParts;
 pub use verdict::refusal::Refusal;
 pub use verdict::unknown::cause::{Because, Cause};

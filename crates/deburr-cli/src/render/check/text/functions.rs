@@ -17,13 +17,14 @@ use std::io::{self, Write};
 const SHOWN: usize = 3;
 
 /// Verdicts in the order in which they are shown, and their names.
-const VERDICTS: [(Reach, &str); 7] = [
+const VERDICTS: [(Reach, &str); 8] = [
     (Reach::Required, "required"),
     (Reach::UnderGuarded, "under-guarded"),
     (Reach::Unknown, "unknown"),
     (Reach::Presumed, "presumed"),
     (Reach::Covered, "covered"),
     (Reach::Guarded, "guarded"),
+    (Reach::Offered, "offered"),
     (Reach::Unreached, "unreached"),
 ];
 
@@ -82,6 +83,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
         writeln!(out, "    {}", detail.palette.dim(&more))?;
     }
     presumed(out, report, detail)?;
+    offered(out, report, detail)?;
     unknown(out, report, detail)?;
     tried(out, report, detail)
 }
@@ -120,6 +122,20 @@ fn presumed(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result
         writeln!(out, "{}", fit_middle(&line, detail.width))?;
     }
     Ok(())
+}
+
+/// Renders what only callers in other files choose.
+fn offered(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
+    let Some(offered) = &report.offered else { return Ok(()) };
+    let level = match offered.beyond.as_slice() {
+        [] => offered.level.clone(),
+        beyond => format!("{} with {}", offered.level, beyond.join(", ")),
+    };
+    let line = format!(
+        "    offered        {} up to {level}, by names that say for which CPUs: callers in other files choose",
+        counted(offered.count, "function"),
+    );
+    writeln!(out, "{}", fit_middle(&line, detail.width))
 }
 
 /// Renders the causes of unknown verdicts, those of most functions first, and what would settle them.

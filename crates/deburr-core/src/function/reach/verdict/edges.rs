@@ -16,6 +16,7 @@ use crate::function::reach::machine::effects::{Facts, Use, UseKind};
 use crate::function::reach::verdict::checks::IncomingEdges;
 use crate::function::reach::verdict::kind::GuardKind;
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source};
+use crate::function::reach::verdict::offered::Offers;
 use crate::function::reach::verdict::slice::Closure;
 use crate::function::reach::verdict::unconditional::handed_out;
 use crate::function::reach::verdict::unknown::cause::Cause;
@@ -25,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Where control enters the file: where the loader does, and where other files may.
-pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
+pub(crate) fn roots(file: &View<'_, '_>, offers: &Offers<'_>) -> BTreeMap<CodeOffset, Source> {
     let image = file.image;
     let mut roots: BTreeMap<CodeOffset, Source> = BTreeMap::new();
     let exports = &file.linkage.named_exports;
@@ -35,12 +36,20 @@ pub(crate) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Source> {
     let variants = if is_module { HashSet::new() } else { names::variants(exports) };
     for export in exports.iter().filter(|export| !names::is_vector_variant(export.name)) {
         let Some(start) = image.code_offset(export.at) else { continue };
+        if let Some(features) = offers.of_name(export.name) {
+            let source = roots.entry(start).or_insert(Source::Offer { features });
+            if let Source::Offer { features: known } = source {
+                *known = known.intersection(features);
+            }
+            continue;
+        }
         let is_interface = match is_module {
             true => image.kind != Kind::Executable && names::is_module_entry(export.name),
             false => !names::is_incidental(export) && !variants.contains(export.name),
         };
         let source = roots.entry(start).or_insert(Source::Export { is_interface });
-        if is_interface {
+        // By another name it may be called on any CPU.
+        if is_interface || matches!(source, Source::Offer { .. }) {
             *source = Source::Export { is_interface };
         }
     }
@@ -121,7 +130,7 @@ fn reached(
     for (&node, edge) in into.iter().flat_map(|(node, edges)| edges.iter().map(move |edge| (node, edge))) {
         match edge.from {
             Source::Node(from) => followers.entry(from).or_default().push(node),
-            Source::Root | Source::Export { .. } => pending.push(node),
+            Source::Root | Source::Export { .. } | Source::Offer { .. } => pending.push(node),
         }
     }
     let mut reached = FxHashSet::default();
@@ -289,15 +298,11 @@ impl<'c, 'w, 'a> Collector<'c, 'w, 'a> {
             Node::Function(start) => self.file.image.svma(start),
             Node::Data(start) => Svma(start),
         };
-        let edge = IncomingEdge {
-            from,
-            at,
-            proof: Proof::EMPTY,
-            is_certain,
-            is_loose: false,
-            kind: GuardKind::Branch,
-            check: None,
+        let (proof, kind) = match from {
+            Source::Offer { features } => (Proof::of(features), GuardKind::Name),
+            _ => (Proof::EMPTY, GuardKind::Branch),
         };
+        let edge = IncomingEdge { from, at, proof, is_certain, is_loose: false, kind, check: None };
         self.push(node, edge);
     }
 

@@ -20,6 +20,7 @@ use crate::function::reach::observe::told::told;
 use crate::function::reach::verdict::checks::Checks;
 use crate::function::reach::verdict::evidence::Verdict;
 use crate::function::reach::verdict::node::{Source, Stated};
+use crate::function::reach::verdict::offered::{Families, Offers};
 use crate::function::reach::verdict::presumed::by_name::Names;
 use crate::function::reach::verdict::presumed::search::Search;
 use crate::function::reach::verdict::presumed::vocabulary;
@@ -35,24 +36,29 @@ impl Checks {
     /// Finds the file's checks, as far as they matter for the functions with instructions above the architecture's
     /// first level. `foreign`: what the files that this one uses export of the CPU, in the loader's order. `stated`:
     /// functions, by where they begin, that are known to be entered only where the CPU has some features. `presumes`:
-    /// whether to presume as well as to prove.
+    /// whether to presume as well as to prove. `families`: of all functions of the archive that the file is a member of.
     pub fn find(
         image: &Image<'_>,
         linkage: &Linkage<'_>,
         program: &Program,
         foreign: &[&Knowledge],
         (stated, presumes): (&Stated, bool),
+        families: Option<&Families>,
     ) -> Checks {
-        Checks::follow(&View::new(image, linkage, program, foreign), stated, presumes)
+        Checks::follow(&View::new(image, linkage, program, foreign), (stated, presumes), families)
     }
 
     /// Finds the checks of what a view of the file is to follow.
-    pub(crate) fn follow(file: &View<'_, '_>, stated: &Stated, presumes: bool) -> Checks {
+    pub(crate) fn follow(
+        file: &View<'_, '_>,
+        (stated, presumes): (&Stated, bool),
+        families: Option<&Families>,
+    ) -> Checks {
         let (image, program) = (file.image, file.program);
         let known = seeds::known(file);
         let takers = slice::takers(file);
         let mut learnt = learn(file, known, &takers);
-        let roots = edges::roots(file);
+        let roots = edges::roots(file, &Offers::of(file, families, learnt.any));
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
         let mut analysed = BTreeSet::new();
         let mut closure = Closure::default();

@@ -11,7 +11,7 @@ use crate::function::reach::verdict::checks::{Checks, Presumption};
 use crate::function::reach::verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict, known_cpus};
 use crate::function::reach::verdict::kind::{GuardKind, Reach};
 use crate::function::reach::verdict::needed::cover;
-use crate::function::reach::verdict::net::settle;
+use crate::function::reach::verdict::net::{settle, settle_offers};
 use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, Stated, leads_to};
 use crate::function::reach::verdict::settled::{Entry, Known, Settled};
 use crate::function::reach::verdict::unknown::cause::{Because, Cause};
@@ -49,13 +49,16 @@ pub(crate) fn judge(
         decisive.push(assessment.worst);
         verdicts.push(judge.explained(assessment, start, hits));
     }
+    judge.offer(&mut verdicts);
     if let Some(presumption) = &checks.presumption {
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
     }
     checks.by_name.presume(image, &mut verdicts);
     cover(image.arch, (permitted, checks.refused(permitted)), &mut verdicts);
     for (verdict, decisive) in verdicts.iter_mut().zip(&decisive) {
-        verdict.because = (verdict.reach == Reach::Unknown).then(|| judge.because_of_import(decisive));
+        let stated = verdict.because.take();
+        verdict.because = (verdict.reach == Reach::Unknown)
+            .then(|| stated.unwrap_or_else(|| judge.because_of_import(decisive)));
     }
     verdicts
 }
@@ -203,7 +206,7 @@ impl Assessment {
             Reach::Required => required.union(under),
             Reach::UnderGuarded => under,
             Reach::Unknown | Reach::Covered | Reach::Presumed => unknown,
-            Reach::Guarded => guarded,
+            Reach::Guarded | Reach::Offered => guarded,
             Reach::Unreached => unreached.union(missing),
         };
         let (instructions, gaps) = (hits.len() as u64, self.gaps.into_iter().collect());
@@ -235,6 +238,31 @@ impl<'j, 'a> Judge<'j, 'a> {
         let needs = groups.map(|group| insn::features_of(image.arch, group).minus(permitted)).collect();
         let (trees, led_to, cpus) = (RefCell::default(), RefCell::default(), OnceCell::new());
         Judge { checks, image, program, permitted, needs, stated, settled, trees, led_to, cpus }
+    }
+
+    /// Judges anew what nothing but a name leads to: it is offered, where no more is needed on its paths than the name says.
+    fn offer(&self, verdicts: &mut [Verdict]) {
+        let (checks, code) = (self.checks, (self.image, self.program));
+        let settled = settle_offers(checks, self.permitted, self.stated);
+        if settled.roots.is_empty() {
+            return;
+        }
+        let judge =
+            Judge { settled: Arc::new(settled), ..Judge::of(checks, code, self.permitted, self.stated) };
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.reach == Reach::Unreached) {
+            let Some(hits) = self.hits().get(&verdict.start) else { continue };
+            let assessment = judge.assess(verdict.start, hits);
+            let decisive = assessment.worst;
+            let offered = judge.explained(assessment, verdict.start, hits);
+            match offered.reach {
+                Reach::Unreached => {}
+                Reach::Guarded if offered.guard.is_some_and(|guard| guard.kind == GuardKind::Name) => {
+                    *verdict = Verdict { reach: Reach::Offered, guarded: FeatureSet::EMPTY, ..offered };
+                }
+                Reach::Unknown => *verdict = Verdict { because: Some(judge.because(&decisive)), ..offered },
+                _ => *verdict = offered,
+            }
+        }
     }
 
     /// The features that an instruction needs and that are not permitted.
@@ -578,8 +606,8 @@ impl<'j, 'a> Judge<'j, 'a> {
         for (&to, edges) in &self.checks.edges.into {
             for edge in edges.iter().filter(|edge| is_open(edge)) {
                 match edge.from {
-                    Source::Export { .. } if !self.settled.roots.contains(&to) => {}
-                    Source::Root | Source::Export { .. } => {
+                    Source::Export { .. } | Source::Offer { .. } if !self.settled.roots.contains(&to) => {}
+                    Source::Root | Source::Export { .. } | Source::Offer { .. } => {
                         if tree.insert(to, None).is_none() {
                             pending.push_back(to);
                         }
@@ -621,6 +649,9 @@ impl<'j, 'a> Judge<'j, 'a> {
                 if !unproven.is_empty() && unproven.is_subset(edge.proof.features) {
                     continue;
                 }
+                if matches!(edge.from, Source::Offer { .. }) && !self.settled.roots.contains(&node) {
+                    continue;
+                }
                 let features = edge.proof.features.minus(self.permitted);
                 if !features.is_empty() {
                     let guard = Guard { kind: edge.kind, svma: edge.check.unwrap_or(edge.at), features };
@@ -644,7 +675,7 @@ impl<'j, 'a> Judge<'j, 'a> {
 const fn severity(reach: Reach) -> u8 {
     match reach {
         Reach::Unreached => 0,
-        Reach::Guarded => 1,
+        Reach::Guarded | Reach::Offered => 1,
         Reach::Unknown | Reach::Covered | Reach::Presumed => 2,
         Reach::UnderGuarded => 3,
         Reach::Required => 4,

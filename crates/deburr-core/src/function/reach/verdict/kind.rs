@@ -20,6 +20,8 @@ pub enum Reach {
     Presumed,
     /// As unknown, but every known CPU on which the file runs has all that it uses: no check could matter.
     Covered,
+    /// Entered only by callers in other files that have chosen it for the CPU, by its name.
+    Offered,
 }
 
 impl Reach {
@@ -38,6 +40,7 @@ impl Reach {
             Reach::Unknown => "unknown",
             Reach::Presumed => "presumed",
             Reach::Covered => "covered",
+            Reach::Offered => "offered",
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod kind;
 pub(crate) mod needed;
 mod net;
 pub(crate) mod node;
+pub(crate) mod offered;
 pub(crate) mod presumed;
 pub(crate) mod refusal;
 mod settled;

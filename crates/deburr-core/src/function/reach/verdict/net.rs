@@ -11,7 +11,7 @@ use crate::function::reach::verdict::node::{IncomingEdge, Node, Source, Stated};
 use crate::function::reach::verdict::settled::{Entry, Known, Knowns, NONE, Numbered, Settled};
 use deburr_cpu::FeatureSet;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::OnceLock;
 
 /// What is made of an exported function's callers in other files.
@@ -93,10 +93,23 @@ pub(super) fn settle(checks: &Checks, permitted: FeatureSet, stated: &Stated) ->
     Settled { nodes: net.nodes, entries, knowns: net.knowns, roots, hits: OnceLock::new() }
 }
 
+/// What is known where each node begins to which only callers lead that have chosen a function by its name.
+pub(super) fn settle_offers(checks: &Checks, permitted: FeatureSet, stated: &Stated) -> Settled {
+    let mut net = Net::of(&checks.edges, permitted, stated);
+    net.follows_offers = true;
+    let is_offered = |number: &usize| net.edges_into(*number).iter().any(|edge| edge.source == OFFER);
+    let offered = (0..net.nodes.len()).filter(is_offered);
+    let roots: BTreeSet<Node> = offered.filter_map(|number| net.nodes.get(number).copied()).collect();
+    let entries = if roots.is_empty() { Vec::new() } else { net.entries() };
+    Settled { nodes: net.nodes, entries, knowns: net.knowns, roots, hits: OnceLock::new() }
+}
+
 /// The number of the loader, as the source of an edge.
 const ROOT: u32 = u32::MAX - 1;
 /// That of callers in other files.
 const EXPORT: u32 = u32::MAX - 2;
+/// That of callers in other files that have chosen a function by its name.
+const OFFER: u32 = u32::MAX - 3;
 
 /// An edge, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +141,8 @@ struct Net<'n> {
     lost: Vec<bool>,
     permitted: FeatureSet,
     stated: &'n Stated,
+    /// Whether only what is offered is entered, or only what is not.
+    follows_offers: bool,
 }
 
 /// Maximum of edges into a node whose sorting costs more than it saves.
@@ -147,6 +162,7 @@ impl<'n> Net<'n> {
                 let source = match edge.from {
                     Source::Root => ROOT,
                     Source::Export { .. } => EXPORT,
+                    Source::Offer { .. } => OFFER,
                     Source::Node(node) => number.get(&node).copied().unwrap_or(NONE),
                 };
                 let IncomingEdge { proof, is_certain, is_loose, .. } = *edge;
@@ -185,6 +201,7 @@ impl<'n> Net<'n> {
             lost,
             permitted,
             stated,
+            follows_offers: false,
         }
     }
 
@@ -208,7 +225,8 @@ impl<'n> Net<'n> {
         let proof = self.proofs.get(edge.proof as usize).copied().unwrap_or(Proof::EMPTY);
         let root = Entry { certain: Some(Known::root()), ..Entry::default() };
         let entry = match edge.source {
-            ROOT => root,
+            ROOT | OFFER if (edge.source == OFFER) != self.follows_offers => Entry::default(),
+            ROOT | OFFER => root,
             EXPORT => match self.callers.get(node).copied().unwrap_or_default() {
                 Callers::None => Entry::default(),
                 Callers::Doubtful => Entry { doubtful: true, ..Entry::default() },
@@ -324,7 +342,7 @@ impl<'n> Net<'n> {
     /// The edges into a node that begin elsewhere in the file.
     fn inside(&self, node: usize) -> impl Iterator<Item = &Edge> {
         let is_inside =
-            move |edge: &&Edge| !matches!(edge.source, ROOT | EXPORT) && edge.source as usize != node;
+            move |edge: &&Edge| !matches!(edge.source, ROOT | EXPORT | OFFER) && edge.source as usize != node;
         self.edges_into(node).iter().filter(is_inside)
     }
 }

@@ -28,6 +28,11 @@ pub(crate) enum Source {
         /// host enters by fixed names, is linked.
         is_interface: bool,
     },
+    /// A caller in another file that has chosen the function for the CPU, by its name.
+    Offer {
+        /// What such CPUs have.
+        features: FeatureSet,
+    },
     /// In a function, or in data.
     Node(Node),
 }

@@ -40,7 +40,7 @@ impl Tested<'_, '_, '_> {
         let is_root = |function: &Function, source: &Source| match source {
             Source::Root => true,
             Source::Export { is_interface } => *is_interface && !self.file.is_referred_to(function),
-            Source::Node(_) => false,
+            Source::Offer { .. } | Source::Node(_) => false,
         };
         let roots = roots.iter().filter_map(|(&start, source)| Some((program.function_from(start)?, source)));
         let roots =

@@ -15,6 +15,7 @@ const VERDICTS = {
   "presumed": ["presumably checked", "chosen by a test that has the right meaning, of a word not proven to hold it"],
   "covered": ["needed anyway", "not proven, and the file needs that level for other reasons"],
   "guarded": ["checked", "every path to it passes a sufficient check"],
+  "offered": ["offered", "callers in other files choose it by its name, which says for which CPUs it is"],
   "unreached": ["not reached", "no known path leads to it"],
   "first": ["first level", "needs nothing special, and has findings, or took much of the run"],
   "made": ["made at run time", "for the CPU that it ran on, and has findings, or took much of the run"],

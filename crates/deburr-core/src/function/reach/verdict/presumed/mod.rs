@@ -7,4 +7,4 @@ mod test;
 mod tested;
 pub(crate) mod vocabulary;
 mod weight;
-mod words;
+pub(crate) mod words;

@@ -93,6 +93,8 @@ const AARCH64: &[(&str, &[Feature])] = &[
     ("sve512", &[FEAT_SVE]),
     ("sve2", &[FEAT_SVE2]),
     ("armv8sve", &[FEAT_SVE]),
+    ("sme", &[FEAT_SME]),
+    ("sme2", &[FEAT_SME2]),
 ];
 
 /// Cores of the table of CPUs that are known by the same name. Names that mean other things as well are left out.
@@ -128,7 +130,7 @@ const CORES: &[&str] = &[
 const BEGINNINGS: &[&str] = &[
     "x86_64_v", "x86-64-v", "mmx", "sse", "avx", "fma", "xop", "f16c", "bmi", "adx", "popcnt", "lzcnt",
     "pclmul", "aesni", "vaes", "gfni", "shani", "vnni", "evex", "skx", "skylake", "mkl_", "neon", "asimd",
-    "dotprod", "i8mm", "lse", "pmull", "sve",
+    "dotprod", "i8mm", "lse", "pmull", "sve", "sme",
 ];
 
 /// What the words mean on one architecture.
@@ -168,6 +170,11 @@ impl Words {
     pub(crate) fn may_be_in(name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         BEGINNINGS.iter().chain(CORES).any(|beginning| name.contains(beginning))
+    }
+
+    /// Whether a word means something.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.meanings.contains_key(word)
     }
 
     /// All that a name says, going by its words in lower case; `None` if it says nothing.

@@ -93,6 +93,7 @@ impl Origins<'_, '_> {
         let is_reached = match edge.from {
             Source::Node(from) => (self.approach)(from) != Approach::Never,
             Source::Root | Source::Export { .. } => true,
+            Source::Offer { .. } => false,
         };
         is_reached && !missing.is_subset(edge.proof.features)
     }
@@ -121,6 +122,7 @@ impl Origins<'_, '_> {
             }
             // The table's own edges say who refers to it.
             Source::Node(table @ Node::Data(_)) => Step::Onward(table),
+            Source::Offer { .. } => Step::Nothing,
             Source::Export { .. } => Step::Fallback(Because::at(Cause::ExportedBesideChecks, edge.at), None),
             Source::Root => match node {
                 _ if edge.is_certain => Step::Nothing,
