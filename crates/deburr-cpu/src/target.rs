@@ -160,7 +160,7 @@ fn base_target(name: &str) -> Result<Target, UnknownTarget> {
     if let Some(cpu) = crate::cpu_named(name) {
         return Ok(Target { name: cpu.name.to_owned(), arch: cpu.arch, features: cpu.features });
     }
-    let mut known: Vec<String> = std::vec!["native".to_owned()];
+    let mut known: Vec<String> = ["native", "v1", "v2", "v3", "v4"].map(str::to_owned).into();
     for arch in [Arch::X86_64, Arch::Aarch64] {
         known.extend(level_names(arch).map(str::to_owned));
         #[cfg(feature = "names")]
@@ -286,6 +286,11 @@ mod tests {
             assert_eq!(parsed(name).cpu(), None);
         }
         assert_eq!(parsed("v3+aes").name, "x86-64-v3+aes");
+        assert!(
+            refused("v5").starts_with("unknown target 'v5'; did you mean 'm5' or 'v1'"),
+            "{}",
+            refused("v5")
+        );
         for name in ["v", "v0", "v5", "v33", "v3x", "v-3", "vv3"] {
             assert!(Target::parse(name).is_err(), "{name}");
         }

@@ -56,7 +56,7 @@ fn a_check_for_what_is_used_is_enough_on_every_machine() {
 #[test]
 fn v3_is_a_baseline_for_x86_64_and_none_for_aarch64() {
     let dir = work_dir("cpus-v3");
-    let source = "int trailing(unsigned long x) { return __builtin_ctzll(x); }";
+    let source = "unsigned long cleared(unsigned long x, unsigned long y) { return ~x & y; }";
     let flags = ["-mbmi", "-O2", "-fPIC", "-shared"];
     let library = compile(&dir, "library", ("c", source), "gcc", &flags);
     assert_eq!(errors(&check(&library, &["--baseline", "v3"])), 0);
