@@ -207,8 +207,10 @@ mod tests {
 
     #[test]
     fn a_baseline_excludes_the_cpus_without_it() {
-        let needs_fma = [verdict(Reach::Required, &[FMA4], &[])];
-        assert_eq!(covered(cpu("ivybridge"), &needs_fma, &[AVX2]), Reach::Unknown);
+        // Piledriver has FMA without AVX2, and lacks what Ivy Bridge has.
+        let needs_fma = [verdict(Reach::Required, &[FMA], &[])];
+        assert_eq!(covered(FeatureSet::EMPTY, &needs_fma, &[AVX2]), Reach::Unknown);
+        assert_eq!(covered(cpu("ivybridge"), &needs_fma, &[AVX2]), Reach::Covered);
         let needs_avx2 = [verdict(Reach::Required, &[AVX2], &[])];
         assert_eq!(covered(cpu("ivybridge"), &needs_avx2, &[BMI2]), Reach::Covered);
         // On the baseline itself the file runs, and it is a CPU like any other.
