@@ -85,10 +85,10 @@ pub(crate) struct Check {
     /// Accept all findings of this run in deburr.toml, or FILE
     #[arg(long, hide_short_help = true, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = "Rules")]
     pub(crate) add_allowances: Option<Option<PathBuf>>,
-    /// Least severity for exit status 1; undecided adds undecided files, as in error,undecided [default: warning]
+    /// Findings and answers that fail the run, such as error,undecided [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY,…", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) fail_on: Vec<FailOn>,
-    /// Report what is not proven as warnings, presume nothing, and fail on undecided files
+    /// Warn of what is not proven, presume nothing, fail on undecided files
     #[arg(long, help_heading = "Rules")]
     pub(crate) strict: bool,
 

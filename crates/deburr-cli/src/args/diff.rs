@@ -56,7 +56,7 @@ pub(crate) struct Diff {
     pub(crate) analysis: AnalysisOptions,
     #[command(flatten)]
     pub(crate) scope: Scope,
-    /// Least severity of a new finding for exit status 1; undecided adds files that became so [default: warning]
+    /// New findings and answers that are worse, such as error,undecided [default: warning]
     #[arg(long, value_enum, value_name = "SEVERITY,…", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) fail_on: Vec<FailOn>,
 
