@@ -191,7 +191,8 @@ impl<'w, 'a> View<'w, 'a> {
         let at = transfers.binary_search_by_key(&call, |transfer| transfer.from).ok()?;
         match &transfers.get(at)?.to {
             TransferTarget::Elsewhere(name) => {
-                Some(*name).filter(|name| names::answers(name) || names::takes_part_in_handling(name))
+                let ends = self.subject != Subject::Features && names::does_not_return(name);
+                Some(*name).filter(|name| ends || names::answers(name) || names::takes_part_in_handling(name))
             }
             TransferTarget::Here(_) => None,
         }
