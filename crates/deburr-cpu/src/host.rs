@@ -132,7 +132,8 @@ fn aarch64_host() -> Result<Host, UnknownHost> {
         described(Arch::Aarch64, features, FeatureSet::EMPTY, detect_aarch64::visible(), String::new())?;
     host.features = host.features.union(host.level.features);
     #[cfg(feature = "names")]
-    if let Some(name) = model().and_then(crate::names::core_of_model) {
+    if let Some(name) = model().and_then(|model| crate::names::core_with_number(model.maker, model.signature))
+    {
         host.name = name.into();
     }
     Ok(host)

@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use crate::level::same_name;
 use crate::table::{Cpu, CpuKind, table};
-use crate::{Arch, FeatureSet, Model};
+use crate::{Arch, FeatureSet};
 
 /// The CPUs and machines of an architecture, in the order of the table.
 pub fn cpus(arch: Arch) -> impl Iterator<Item = &'static Cpu> {
@@ -62,9 +62,9 @@ pub fn cpu_names(arch: Arch) -> Vec<String> {
     names
 }
 
-/// The core with the implementer and part number of a model of AArch64.
-pub(crate) fn core_of_model(model: Model) -> Option<&'static str> {
-    let core = table().iter().find(|cpu| cpu.midr.contains(&(model.maker, model.signature)))?;
+/// The core with an implementer and a part number (MIDR_EL1).
+pub(crate) fn core_with_number(implementer: u32, part: u32) -> Option<&'static str> {
+    let core = table().iter().find(|cpu| cpu.midr.contains(&(implementer, part)))?;
     Some(core.name)
 }
 
@@ -102,10 +102,9 @@ mod tests {
 
     #[test]
     fn a_core_is_known_by_its_number() {
-        let core = |maker, signature| core_of_model(Model { maker, signature });
-        assert_eq!(core(0x41, 0xd0c), Some("neoverse-n1"));
-        assert_eq!(core(0x61, 0x033), Some("apple-m2"));
-        assert_eq!(core(0x41, 0xfff), None);
+        assert_eq!(core_with_number(0x41, 0xd0c), Some("neoverse-n1"));
+        assert_eq!(core_with_number(0x61, 0x033), Some("apple-m2"));
+        assert_eq!(core_with_number(0x41, 0xfff), None);
     }
 
     #[test]
