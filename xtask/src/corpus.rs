@@ -24,6 +24,8 @@ pub fn grow(seconds: u32) -> Result<(), String> {
     for target in TARGETS {
         let own = match target {
             "package" => repository().join("crates/deburr-package/fixtures"),
+            "container" => container_seeds(&seeds.join("container"))
+                .map_err(|error| format!("the seeds of {target}: {error}"))?,
             "archive" => archive_seeds(&seeds.join("archive"))
                 .map_err(|error| format!("the seeds of {target}: {error}"))?,
             "profile" => chosen_seeds("crates/deburr-profile/tests/recordings", &seeds.join("profile"))
@@ -78,6 +80,22 @@ fn chosen_seeds(from: &str, folder: &Path) -> io::Result<PathBuf> {
             let name = format!("{}-{choice}", file.file_name().to_string_lossy());
             fs::write(folder.join(name), [&[choice], text.as_slice()].concat())?;
         }
+    }
+    Ok(folder.to_owned())
+}
+
+/// Containers of the fixtures, with the choice by which the stage takes each for what it is.
+fn container_seeds(folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    for file in fs::read_dir(repository().join("crates/deburr-package/fixtures"))? {
+        let file = file?;
+        let name = file.file_name().to_string_lossy().into_owned();
+        let choice = match name.rsplit('.').next() {
+            Some("sqfs") => 0,
+            Some("7z") => 1,
+            _ => continue,
+        };
+        fs::write(folder.join(&name), [&[choice], fs::read(file.path())?.as_slice()].concat())?;
     }
     Ok(folder.to_owned())
 }

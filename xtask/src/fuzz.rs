@@ -9,8 +9,18 @@ use std::process::{Command, Stdio};
 use std::{fs, io};
 
 /// The fuzz targets, each the name of a stage.
-pub(crate) const TARGETS: [&str; 11] = [
-    "image", "discover", "reach", "check", "patch", "package", "archive", "jit", "profile", "readers",
+pub(crate) const TARGETS: [&str; 12] = [
+    "image",
+    "discover",
+    "reach",
+    "check",
+    "patch",
+    "package",
+    "container",
+    "archive",
+    "jit",
+    "profile",
+    "readers",
     "sweep",
 ];
 /// Bytes at most of an input: all structure that there is fits, and a run is short.

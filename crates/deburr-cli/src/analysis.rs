@@ -84,6 +84,8 @@ pub(crate) struct Refusal {
     pub(crate) reason: String,
     /// Whether it is a fault: work that was requested and not done.
     pub(crate) fault: bool,
+    /// What the file is, where that is recognised and not read.
+    pub(crate) kind: Option<String>,
 }
 
 impl Analysis {
@@ -139,7 +141,7 @@ impl Analysis {
             level: &held.level.name,
             raised: held.raised_from.as_ref().map(|general| (general.name.as_str(), general.features)),
         });
-        let refused = |reason: String| Refusal { reason, fault: true };
+        let refused = |reason: String| Refusal { reason, fault: true, kind: None };
         let seen = |profiles: &Profiles| match provenance.jit {
             Some(JitPart { dump, image }) => Ok(profiles.samples_of_jit(dump, &image.extent)),
             None => {
@@ -170,7 +172,7 @@ impl Analysis {
             strict: self.config.strict,
             include_runtime: self.config.include_runtime,
         };
-        let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true };
+        let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true, kind: None };
         // A panic is a fault of deburr, yet it must cost one file and not the batch, whose turns would wait
         // indefinitely.
         let done = catch_unwind(AssertUnwindSafe(|| work(bytes, &request))).map_err(|_| fault(FAILED))?;
@@ -180,6 +182,10 @@ impl Analysis {
         done.map_err(|error| Refusal {
             reason: error.to_string(),
             fault: !matches!(error, Error::Unsupported(_)),
+            kind: match error {
+                Error::Unsupported(what) => Some(what),
+                _ => None,
+            },
         })
     }
 }

@@ -3,9 +3,11 @@
 //! writes container images.
 //!
 //! In: the bytes of a package, or the blobs of a container image. Out: calls of a [`Sink`], in the package's
-//! order. Wheels, jars, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with
-//! gzip, xz, zstd, bzip2 or none; npm's packages; OCI image layouts and what `docker save` writes; and all of
-//! these in one another.
+//! order. Wheels, jars, jmods, conda packages and other zip files; `.deb`, `.rpm` and Alpine's `.apk`; tar with
+//! gzip, xz, zstd, bzip2, lz4 or none; npm's packages; OCI image layouts and what `docker save` writes; squashfs (snaps), 7z,
+//! cpio (an initramfs), ISO 9660; what programs carry after their end or in a section of its own ([`appended()`]): AppImages,
+//! PyInstaller's programs, self-extracting archives; and all of these in one another. [`Known`] names what is recognised and
+//! not read.
 //!
 //! [`claim`] reads what a package says of the machines that it is for.
 //!
@@ -17,13 +19,17 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod appended;
 pub mod claim;
 mod codec;
+mod extent;
 mod image;
 mod inside;
+mod known;
 pub mod layout;
 mod limits;
 mod name;
+mod number;
 mod object;
 mod reading;
 mod rewrite;
@@ -31,13 +37,15 @@ mod sink;
 mod sniff;
 mod tar;
 
+pub use appended::{Appended, Reading, appended};
 pub use codec::decode::decoder;
 pub use image::{Blobs, archive};
 pub use inside::sniff_inside;
+pub use known::Known;
 pub use limits::Limits;
 pub use name::shown;
 pub use object::{Kind, Object};
-pub use reading::{read, read_every, read_layout};
+pub use reading::{read, read_appended, read_every, read_layout};
 pub use rewrite::{RewriteError, Rewritten, rewrite};
 pub use sink::{Sink, Stopped};
-pub use sniff::{BLOCK, Codec, Format, Found, sniff};
+pub use sniff::{BLOCK, Codec, DEEP, Format, Found, TAIL, ends_in_zip, sniff, sniff_whole, wants_more};

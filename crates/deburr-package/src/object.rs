@@ -20,4 +20,6 @@ pub struct Object {
     pub kind: Kind,
     /// All of it.
     pub bytes: Vec<u8>,
+    /// Whether something that it carries ([`crate::appended()`]) could not be read, or not to its end.
+    pub lacks: bool,
 }

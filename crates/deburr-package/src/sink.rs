@@ -2,6 +2,7 @@
 //!
 //! It also grants memory: reading waits until the receiver admits the next bytes, or stops when it says so.
 
+use crate::known::Known;
 use crate::object::Object;
 
 /// The receiver wants no more: the reading ends.
@@ -34,6 +35,16 @@ pub trait Sink {
 
     /// Counts a member that is neither a binary nor a package.
     fn pass_over(&mut self);
+
+    /// Counts a member that is recognised and not read: what it is, and its size where that is known.
+    ///
+    /// # Errors
+    /// [`Stopped`].
+    fn recognise(&mut self, path: String, known: Known, bytes: Option<u64>) -> Result<(), Stopped> {
+        let _ = (path, known, bytes);
+        self.pass_over();
+        Ok(())
+    }
 
     /// Takes note of what could not be read; `fault`: it was requested, or begun.
     ///

@@ -1,12 +1,22 @@
 //! What bytes are, by their first block: an ELF file, a static archive, a compressed stream, a package. No
 //! name plays a part.
 //!
-//! In: up to [`BLOCK`] bytes. Magic numbers: gABI; ar(5) and deb(5); RFC 1952; RFC 8878, sections 3.1.1 and
-//! 3.1.2; the .xz file format, 1.0.4, section 2.1.1.1; bzip2's block magic; POSIX pax, "ustar Interchange
-//! Format"; APPNOTE.TXT, sections 4.3.7 and 4.3.16; RPM's lead.
+//! In: up to [`BLOCK`] bytes, or [`DEEP`] where [`wants_more`] says so. Magic numbers: gABI; ar(5) and deb(5); RFC 1952;
+//! RFC 8878, sections 3.1.1 and 3.1.2; the .xz file format, 1.0.4, section 2.1.1.1; bzip2's block magic; POSIX pax, "ustar
+//! Interchange Format"; APPNOTE.TXT, sections 4.3.7 and 4.3.16; RPM's lead; the LZ4 frame format, with its legacy frame;
+//! cpio(5); the squashfs superblock; 7zFormat.txt; ECMA-119, section 8; JEP 261 (`JM`).
+
+use crate::known::{Known, known};
 
 /// Bytes that are enough to recognise a format, where there are so many: one block of a tar archive.
 pub const BLOCK: usize = 512;
+
+/// Bytes that are enough where the first block is empty, or a boot sector: an ISO 9660 image begins with 32 KiB for others,
+/// and the descriptor of the volume follows.
+pub const DEEP: usize = 36 << 10;
+
+/// Where an ISO 9660 image has its descriptor (ECMA-119, section 6.2.1).
+pub(crate) const ISO_DESCRIPTOR: usize = 0x8000;
 
 /// What bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +29,8 @@ pub enum Found {
     Compressed(Codec),
     /// A package.
     Package(Format),
+    /// A program or a container that is recognised and not read.
+    Known(Known),
     /// Something else, or nothing.
     Other,
 }
@@ -38,6 +50,10 @@ pub enum Codec {
     Lzma,
     /// RFC 1951: members of zip files.
     Deflate,
+    /// RFC 1950: members of PyInstaller's archives, blocks of squashfs.
+    Zlib,
+    /// The LZ4 frame format, with its legacy frames, any number of them.
+    Lz4,
 }
 
 /// How a package lays out its members.
@@ -53,6 +69,34 @@ pub enum Format {
     Rpm,
     /// A package of apk-tools 3, which is known by sight only.
     Adb,
+    /// A squashfs image, as of an AppImage or a snap.
+    Squashfs,
+    /// 7z.
+    SevenZip,
+    /// cpio, as of an initramfs: several archives one after another.
+    Cpio,
+    /// An ISO 9660 image.
+    Iso,
+    /// A module of the Java development kit: a zip file after four bytes.
+    Jmod,
+}
+
+impl Format {
+    /// Its name, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Tar => "tar",
+            Format::Zip => "zip",
+            Format::Deb => "deb",
+            Format::Rpm => "rpm",
+            Format::Adb => "adb",
+            Format::Squashfs => "squashfs",
+            Format::SevenZip => "7z",
+            Format::Cpio => "cpio",
+            Format::Iso => "iso9660",
+            Format::Jmod => "jmod",
+        }
+    }
 }
 
 impl Codec {
@@ -65,6 +109,8 @@ impl Codec {
             Codec::Bzip2 => "bzip2",
             Codec::Lzma => "lzma",
             Codec::Deflate => "deflate",
+            Codec::Zlib => "zlib",
+            Codec::Lz4 => "lz4",
         }
     }
 }
@@ -80,14 +126,61 @@ pub fn sniff(first: &[u8]) -> Found {
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => {
             Found::Compressed(Codec::Bzip2)
         }
+        [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Found::Compressed(Codec::Lz4),
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Found::Package(Format::Zip),
         [0xed, 0xab, 0xee, 0xdb, ..] => Found::Package(Format::Rpm),
         [b'A', b'D', b'B', b'.' | b'c' | b'd', ..] => Found::Package(Format::Adb),
         _ if first.starts_with(b"!<arch>\ndebian-binary") => Found::Package(Format::Deb),
         _ if first.starts_with(b"!<arch>\n") => Found::Archive,
+        [b'h', b's', b'q', b's', ..] => Found::Package(Format::Squashfs),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Found::Package(Format::SevenZip),
+        [b'J', b'M', 1, 0, b'P', b'K', 3, 4, ..] => Found::Package(Format::Jmod),
+        [b'0', b'7', b'0', b'7', b'0', b'1' | b'2' | b'7' | b'X', ..] if is_cpio(first) => {
+            Found::Package(Format::Cpio)
+        }
         _ if is_tar(first) => Found::Package(Format::Tar),
-        _ => Found::Other,
+        _ if is_iso(first) => Found::Package(Format::Iso),
+        _ => known(first).map_or(Found::Other, Found::Known),
     }
+}
+
+/// What bytes are that are there as a whole: also a program of a zip file after a script, such as a pex.
+pub fn sniff_whole(bytes: &[u8]) -> Found {
+    match sniff(bytes) {
+        Found::Other | Found::Known(Known::Makeself) if bytes.starts_with(b"#!") && ends_in_zip(bytes) => {
+            Found::Package(Format::Zip)
+        }
+        found => found,
+    }
+}
+
+/// Whether more than the first block may show what something is: an image of a disk begins with nothing, or with a boot sector.
+pub fn wants_more(first: &[u8]) -> bool {
+    let is_empty = || first.get(..64).is_some_and(|start| start.iter().all(|byte| *byte == 0));
+    first.len() >= BLOCK && (first.get(510..512) == Some(&[0x55, 0xaa]) || is_empty())
+}
+
+/// Bytes at the end of a file that are enough for [`ends_in_zip`]: the last record, and the longest comment.
+pub const TAIL: usize = 22 + 0xffff;
+
+/// Whether a file ends in the last record of a zip file (APPNOTE.TXT, section 4.3.16), the comment of which goes to its end.
+pub fn ends_in_zip(bytes: &[u8]) -> bool {
+    let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
+    let is_record = |record: &[u8]| {
+        let comment = record.get(20..22).and_then(|field| field.try_into().ok()).map(u16::from_le_bytes);
+        record.starts_with(b"PK\x05\x06")
+            && comment.is_some_and(|size| usize::from(size) + 22 == record.len())
+    };
+    (0..tail.len()).rev().skip(21).any(|at| tail.get(at..).is_some_and(is_record))
+}
+
+/// Whether a header of cpio has digits where its numbers are.
+fn is_cpio(first: &[u8]) -> bool {
+    first.get(6..76).is_some_and(|fields| fields.iter().all(u8::is_ascii_hexdigit))
+}
+
+fn is_iso(first: &[u8]) -> bool {
+    first.get(ISO_DESCRIPTOR + 1..ISO_DESCRIPTOR + 6) == Some(b"CD001")
 }
 
 /// Whether a block is a tar header: the checksum says so, also of headers older than `ustar`.

@@ -11,6 +11,7 @@
 //! | [`check`] | an ELF file | the report survives JSON, its findings are in code, nothing differs from itself |
 //! | [`patch`] | an ELF file | what is written is proven from the two files, and taken back |
 //! | [`package`] | a package | limits held; rewritten exactly where something changed |
+//! | [`container`] | squashfs, 7z, cpio, ISO 9660, what a program carries | limits held; what is carried is in the program |
 //! | [`archive`] | an index of an archive | entries are in the archive, each once; the newest are among all |
 //! | [`profile`] | a profile | what was seen adds up, also after merging; lists in order, and indexes that lead somewhere |
 //! | [`jit`] | a jitdump | programs of functions that do not overlap, no byte lost, and checked like others |
@@ -21,6 +22,7 @@
 
 mod archive;
 mod check;
+mod container;
 mod discover;
 mod image;
 mod input;
@@ -34,6 +36,7 @@ mod sweep;
 
 pub use archive::archive;
 pub use check::check;
+pub use container::container;
 pub use discover::discover;
 pub use image::image;
 pub use input::{cross_elf, mutate_elf, on_this_thread};
@@ -49,7 +52,7 @@ pub use sweep::sweep;
 pub type Stage = fn(&[u8]);
 
 /// All stages, by the names of their fuzz targets.
-pub const STAGES: [(&str, Stage); 11] = [
+pub const STAGES: [(&str, Stage); 12] = [
     ("image", image),
     ("jit", jit),
     ("discover", discover),
@@ -57,6 +60,7 @@ pub const STAGES: [(&str, Stage); 11] = [
     ("check", check),
     ("patch", patch),
     ("package", package),
+    ("container", container),
     ("archive", archive),
     ("profile", profile),
     ("readers", readers),

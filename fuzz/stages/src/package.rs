@@ -4,10 +4,10 @@ use deburr_package::claim::{claims, identity};
 use deburr_package::{Limits, Object, Sink, Stopped, read, rewrite};
 
 /// Small, so that an input of a few kilobytes cannot keep a run busy; each is reached.
-const LIMITS: Limits =
+pub(crate) const LIMITS: Limits =
     Limits { depth: 6, members: 1_000, member_bytes: 1 << 20, unpacked_bytes: 4 << 20, ratio: 200 };
 
-struct Held;
+pub(crate) struct Held;
 
 impl Sink for Held {
     type Permit = u64;

@@ -257,12 +257,22 @@ class Skipped:
 
     path: str
     reason: str
+    kind: str | None = None
+    """What it is, where it is recognised and not read: PE, wasm, 32-bit Arm ELF."""
+    bytes: int | None = None
+    """Its size, where that is known."""
+    is_part: bool | None = None
+    """True of something that a program carries, after its end or in a section: the path is that of the
+    program, which is checked itself."""
 
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> Skipped:
         return cls(
             path=it['path'],
             reason=it['reason'],
+            kind=it.get('kind'),
+            bytes=it.get('bytes'),
+            is_part=it.get('is_part'),
         )
 
 

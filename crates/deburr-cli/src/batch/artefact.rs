@@ -80,7 +80,9 @@ const fn name(format: Format) -> &'static str {
         Format::Rpm => "rpm",
         Format::Zip => "zip",
         Format::Tar => "tar",
-        Format::Adb => "adb",
+        Format::Adb | Format::Squashfs | Format::SevenZip | Format::Cpio | Format::Iso | Format::Jmod => {
+            format.name()
+        }
     }
 }
 

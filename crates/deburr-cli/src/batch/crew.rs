@@ -70,10 +70,19 @@ impl<'a> Crew<'a> {
 
     /// Checks one file, or all members of an archive.
     pub(super) fn check_file<P: Product>(&self, file: &InputFile) -> Vec<Outcome<P>> {
+        self.check_kept(file).0
+    }
+
+    /// Checks one file, and keeps its bytes where it carries something that is to be read.
+    pub(super) fn check_kept<P: Product>(&self, file: &InputFile) -> (Vec<Outcome<P>>, Option<Bytes>) {
         let _pass = self.gate.pass(file.size);
         match Bytes::open(&file.place) {
-            Ok(bytes) => self.check_opened(file, &bytes, file.content),
-            Err(error) => vec![skipped(file, error_text(&error))],
+            Ok(bytes) => {
+                let outcomes = self.check_opened(file, &bytes, file.content);
+                let is_carrier = file.content == Content::Elf && self.opens(&bytes);
+                (outcomes, is_carrier.then_some(bytes))
+            }
+            Err(error) => (vec![skipped(file, error_text(&error))], None),
         }
     }
 
@@ -96,6 +105,11 @@ impl<'a> Crew<'a> {
                 Err(error) => vec![skipped(file, error.to_string())],
             },
             Content::Empty => vec![skipped(file, "an empty file".to_owned())],
+            Content::Known(known) => {
+                let size = Some(bytes.len() as u64);
+                let named = file.is_named();
+                vec![Outcome::Skipped(Skipped::recognised(path.clone(), known.name(), size, named))]
+            }
             _ => vec![skipped(file, "no ELF file".to_owned())],
         };
         let pool = self.pool_for(bytes.len() as u64);
@@ -106,6 +120,9 @@ impl<'a> Crew<'a> {
         if let (Some(closures), [outcome], Content::Elf) = (&self.closures, outcomes.as_mut_slice(), content)
         {
             self.follow_libraries(file, bytes, closures, outcome);
+        }
+        if content == Content::Elf {
+            self.add_carried(bytes, (&path, file.is_named()), &mut outcomes);
         }
         if self.plan.describes {
             let artefact = Artefact::of(&path, bytes, &self.plan.limits);
@@ -171,7 +188,7 @@ impl<'a> Crew<'a> {
         let mut outcomes: Vec<Outcome<P>> = checked.collect();
         outcomes.extend(archive.faults.into_iter().map(|reason| {
             let (path, named) = (path.to_owned(), origin.is_named());
-            Outcome::Incomplete(Skipped { path, reason, named, fault: true })
+            Outcome::Incomplete(Skipped { path, reason, named, fault: true, ..Skipped::default() })
         }));
         outcomes
     }
@@ -253,8 +270,11 @@ impl<'a> Crew<'a> {
                 product.report().path = path;
                 Outcome::Checked { product: Box::new(product), bytes: bytes.len() as u64 }
             }
-            Err(Refusal { reason, fault }) => {
-                Outcome::Skipped(Skipped { path, reason, named: provenance.is_named, fault })
+            Err(Refusal { reason, fault, kind }) => {
+                let named = provenance.is_named;
+                let fault = fault || (named && kind.is_some());
+                let bytes = Some(bytes.len() as u64);
+                Outcome::Skipped(Skipped { path, reason, named, fault, kind, bytes, is_part: false })
             }
         }
     }
@@ -262,7 +282,7 @@ impl<'a> Crew<'a> {
 
 pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
     let path = file.path.display().to_string();
-    Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true })
+    Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true, ..Skipped::default() })
 }
 
 /// The families of the functions that the members of an archive define, by architecture.

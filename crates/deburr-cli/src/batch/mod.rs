@@ -8,6 +8,7 @@
 
 pub(crate) mod artefact;
 mod board;
+mod carried;
 pub(crate) mod claims;
 pub(crate) mod compared;
 mod crew;
@@ -25,10 +26,11 @@ use crate::input::walk::InputFile;
 use crate::system_error::error_text;
 use board::{Board, Seat};
 use crew::{Crew, skipped};
+use deburr_package::{Reading, appended};
 use outcome::{Outcome, Product};
 use plan::BatchPlan;
 use progress::Meter;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::sync::atomic::Ordering;
 
 /// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit`
@@ -43,6 +45,9 @@ pub(crate) fn check_all<P: Product, E>(
         plan.closure.then(|| Closures::new(files, plan.root.as_deref(), plan.analysis.debug_dirs.clone()));
     // The standard input may turn out to be a package.
     let packages = files.iter().any(|file| file.content.is_package() || file.is_stdin);
+    // So may a program: what it carries is read as a package is.
+    let packages =
+        packages || (files.len().min(plan.threads) <= 1 && files.iter().any(|file| carries(file, plan)));
     let alone = files.len() == 1 && !packages;
     let crew = Crew::new(plan, alone, closures);
     let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
@@ -88,6 +93,13 @@ pub(crate) fn check_all<P: Product, E>(
     })
 }
 
+/// Whether a file is a program that carries something that is to be read.
+fn carries(file: &InputFile, plan: &BatchPlan) -> bool {
+    let is_program = file.content == Content::Elf && plan.limits.depth > 0;
+    let is_carrier = |bytes: Bytes| appended(&bytes).iter().any(|part| part.reading == Reading::Opens);
+    is_program && Bytes::open(&file.place).is_ok_and(is_carrier)
+}
+
 /// Runs work in a rayon pool of one thread: parallel loops run in it as plain loops. Other than a pool of the calling thread, it is
 /// freed at its end: a program that calls the library runs any number of batches. Where rayon refuses, its global pool serves.
 fn in_pool_of_one(work: impl FnOnce() + Send) {
@@ -114,9 +126,10 @@ impl<'a> Crew<'a> {
             },
             Content::Package => Bytes::open(&file.place),
             _ => {
-                let outcomes = self.check_file(file);
+                let (outcomes, bytes) = self.check_kept(file);
                 seat.count(file.size);
-                return outcomes;
+                let Some(bytes) = bytes else { return outcomes };
+                return self.check_carried(file, (&bytes, outcomes), seat);
             }
         };
         let bytes = match opened {
@@ -124,8 +137,12 @@ impl<'a> Crew<'a> {
             Err(error) => return vec![skipped(file, error_text(&error))],
         };
         // A first block that cannot be decoded is a package's: reading it finds out.
-        match Content::of(&bytes, || Ok(&*bytes)).unwrap_or(Content::Package) {
+        match Content::of(&bytes, || Ok(Cursor::new(&*bytes))).unwrap_or(Content::Package) {
             Content::Package if self.plan.limits.depth > 0 => self.check_package(file, Some(&bytes), seat),
+            Content::Elf if self.opens(&bytes) => {
+                let outcomes = self.check_opened(file, &bytes, Content::Elf);
+                self.check_carried(file, (&bytes, outcomes), seat)
+            }
             content => self.check_opened(file, &bytes, content),
         }
     }

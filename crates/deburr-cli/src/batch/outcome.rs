@@ -55,7 +55,9 @@ pub(crate) enum Outcome<P> {
     Skipped(Skipped),
     /// A fault of a package or an archive: it may hold more than was found.
     Incomplete(Skipped),
-    /// Members of a package that are neither binaries nor packages.
+    /// Something that is recognised and not read: a member of a package, or what a program carries.
+    Recognised(Skipped),
+    /// Members of a package that are neither binaries nor packages, nor recognised.
     PassedOver(u64),
     /// Members of a package that the user leaves out.
     Excluded(u64),

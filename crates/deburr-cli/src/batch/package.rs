@@ -17,7 +17,7 @@ use crate::input::mapped::Bytes;
 use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
 use deburr_package::claim::{claims, claims_of_layout};
-use deburr_package::{Kind, Object, Sink, Stopped, read, read_layout};
+use deburr_package::{Kind, Known, Object, Sink, Stopped, read, read_appended, read_layout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Takes what one package holds.
@@ -36,6 +36,32 @@ struct Taker<'t, 'b, 'a, P> {
     excluded: u64,
     /// Bytes of the package read so far.
     read: u64,
+    /// Faults of the package, or of what a program carries.
+    faults: u64,
+}
+
+impl<'t, 'b, 'a, P> Taker<'t, 'b, 'a, P> {
+    fn new(
+        (crew, seat, file): (&'a Crew<'a>, &'t mut Seat<'b, 'a, P>, &'t InputFile),
+        book: Book,
+        variants: Variants<'t>,
+    ) -> Taker<'t, 'b, 'a, P> {
+        let path = file.path.display().to_string();
+        Taker {
+            crew,
+            seat,
+            file,
+            path,
+            book,
+            variants,
+            binaries: 0,
+            held_to_nothing: 0,
+            others: 0,
+            excluded: 0,
+            read: 0,
+            faults: 0,
+        }
+    }
 }
 
 impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
@@ -74,15 +100,27 @@ impl<'a, P: Product> Sink for Taker<'_, '_, 'a, P> {
         self.others += 1;
     }
 
+    fn recognise(&mut self, path: String, known: Known, bytes: Option<u64>) -> Result<(), Stopped> {
+        if self.crew.plan.excluded.has(&path) {
+            self.excluded += 1;
+            return Ok(());
+        }
+        self.seat.wait_for_room()?;
+        let skipped = Skipped::recognised(path, known.name(), bytes, false);
+        self.seat.push(vec![Outcome::Recognised(skipped)]);
+        Ok(())
+    }
+
     fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped> {
         if path != self.path && self.crew.plan.excluded.has(&path) {
             self.excluded += 1;
             return Ok(());
         }
         self.seat.wait_for_room()?;
+        self.faults += u64::from(fault);
         // A member is not named by the user, as a file in a folder is not.
         let named = path == self.path && self.file.is_named();
-        let skipped = Skipped { path, reason, named, fault };
+        let skipped = Skipped { path, reason, named, fault, ..Skipped::default() };
         self.seat.push(vec![if fault { Outcome::Incomplete(skipped) } else { Outcome::Skipped(skipped) }]);
         Ok(())
     }
@@ -115,10 +153,9 @@ impl<'a> Crew<'a> {
             let found = catch_unwind(AssertUnwindSafe(claims)).unwrap_or_default();
             let (known, said) = Book::of(&found);
             book = known;
-            outcomes.extend(
-                said.into_iter()
-                    .map(|(path, reason)| Outcome::Incomplete(Skipped { path, reason, named, fault: true })),
-            );
+            outcomes.extend(said.into_iter().map(|(path, reason)| {
+                Outcome::Incomplete(Skipped { path, reason, named, fault: true, ..Skipped::default() })
+            }));
         }
         if self.plan.describes {
             let artefact = match bytes {
@@ -131,19 +168,7 @@ impl<'a> Crew<'a> {
             Some(bytes) => binaries(|names| read(&path, bytes, limits, names)),
             None => binaries(|names| read_layout(&path, &ImageLayout::new(&file.place), limits, names)),
         };
-        let mut taker = Taker {
-            crew: self,
-            seat,
-            file,
-            path: path.clone(),
-            book,
-            variants: Variants::new(&list),
-            binaries: 0,
-            held_to_nothing: 0,
-            others: 0,
-            excluded: 0,
-            read: 0,
-        };
+        let mut taker = Taker::new((self, seat, file), book, Variants::new(&list));
         // A panic must cost one package and not the batch.
         let result = catch_unwind(AssertUnwindSafe(|| match bytes {
             Some(bytes) => read(&path, bytes, limits, &mut taker),
@@ -161,7 +186,8 @@ impl<'a> Crew<'a> {
         seat.count(rest);
         let mut skipped = |reason: &str| {
             let (path, reason) = (path.clone(), reason.to_owned());
-            outcomes.push(Outcome::Incomplete(Skipped { path, reason, named, fault: true }));
+            let skipped = Skipped { path, reason, named, fault: true, ..Skipped::default() };
+            outcomes.push(Outcome::Incomplete(skipped));
         };
         if let Some(silence) = said {
             skipped(&silence);
@@ -177,17 +203,52 @@ impl<'a> Crew<'a> {
         outcomes
     }
 
+    /// Reads what a program carries; the members are checked meanwhile. Returns what is left to report: the program itself comes
+    /// last, as what it carries belongs to its answer.
+    pub(super) fn check_carried<P: Product>(
+        &'a self,
+        file: &InputFile,
+        (bytes, mut of_program): (&Bytes, Vec<Outcome<P>>),
+        seat: &mut Seat<'_, 'a, P>,
+    ) -> Vec<Outcome<P>> {
+        let path = file.path.display().to_string();
+        let limits = &self.plan.limits;
+        let list = || binaries(|names| read_appended(&path, bytes, limits, names));
+        let mut taker = Taker::new((self, seat, file), Book::default(), Variants::new(&list));
+        let result = catch_unwind(AssertUnwindSafe(|| read_appended(&path, bytes, limits, &mut taker)));
+        let mut outcomes = vec![Outcome::PassedOver(taker.others), Outcome::Excluded(taker.excluded)];
+        if result.is_err() {
+            let reason = "deburr itself failed on what this program carries; please report it".to_owned();
+            let (path, named) = (path.clone(), file.is_named());
+            let skipped = Skipped { path, reason, named, fault: true, ..Skipped::default() };
+            outcomes.push(Outcome::Incomplete(skipped));
+        }
+        if result.is_err() || taker.faults > 0 {
+            self.add_lacking(bytes, &mut of_program);
+        }
+        outcomes.append(&mut of_program);
+        outcomes
+    }
+
     /// Checks a member of a package.
     pub(super) fn check_member<P: Product>(&self, member: Member<'_>) -> Vec<Outcome<P>> {
-        let Member { object: Object { path, kind, bytes }, held, pass: _pass } = member;
+        let Member { object: Object { path, kind, bytes, lacks }, held, pass: _pass } = member;
         let origin = Origin::Member(held.as_deref());
         let check = || match kind {
-            Kind::Elf => vec![self.check_bytes(&bytes, path.clone(), origin)],
+            Kind::Elf => {
+                let mut outcomes = vec![self.check_bytes(&bytes, path.clone(), origin)];
+                self.add_carried(&bytes, (&path, false), &mut outcomes);
+                if lacks {
+                    self.add_lacking(&bytes, &mut outcomes);
+                }
+                outcomes
+            }
             Kind::Archive => match Archive::parse(&bytes) {
                 Ok(archive) => self.check_members(&bytes, archive, &path, origin),
                 Err(error) => {
                     let (path, reason) = (path.clone(), error.to_string());
-                    vec![Outcome::Skipped(Skipped { path, reason, named: false, fault: true })]
+                    let skipped = Skipped { path, reason, fault: true, ..Skipped::default() };
+                    vec![Outcome::Skipped(skipped)]
                 }
             },
         };

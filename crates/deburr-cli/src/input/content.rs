@@ -1,8 +1,8 @@
 //! What a file is: its first bytes → [`Content`], and of an ELF header the architecture.
 
 use deburr_cpu::Arch;
-use deburr_package::{BLOCK, Found, sniff, sniff_inside};
-use std::io::{self, BufRead};
+use deburr_package::{BLOCK, DEEP, Found, Known, TAIL, ends_in_zip, sniff, sniff_inside, wants_more};
+use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
 
 /// What a file is, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum Content {
     Jitdump,
     /// A folder that is a container image.
     Layout,
+    /// A program or a container that is recognised and not read.
+    Known(Known),
     /// No bytes at all.
     Empty,
     /// Something else.
@@ -27,8 +29,11 @@ pub(crate) enum Content {
 
 impl Content {
     /// Recognises a file by its first bytes, [`deburr_package::BLOCK`] or all there are; what is compressed,
-    /// by what `whole` holds.
-    pub(crate) fn of<R: BufRead>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
+    /// by what `whole` holds; so is what shows past its first block, or at its end.
+    pub(crate) fn of<R: BufRead + Seek>(
+        first: &[u8],
+        whole: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<Content> {
         if first.is_empty() {
             return Ok(Content::Empty);
         }
@@ -38,14 +43,28 @@ impl Content {
         if deburr_profile::begins_jitdump(first) {
             return Ok(Content::Jitdump);
         }
-        Ok(match sniff(first) {
+        let found = match sniff(first) {
+            Found::Other | Found::Known(_) if wants_more(first) => {
+                let mut more = Vec::new();
+                whole()?.take(DEEP as u64).read_to_end(&mut more)?;
+                sniff(&more)
+            }
+            Found::Other | Found::Known(Known::Makeself) if first.starts_with(b"#!") => {
+                return script(first, whole);
+            }
+            Found::Compressed(codec) => {
+                return Ok(match sniff_inside(codec, whole()?)? {
+                    Found::Other => Content::Other,
+                    _ => Content::Package,
+                });
+            }
+            found => found,
+        };
+        Ok(match found {
             Found::Elf => Content::Elf,
             Found::Archive => Content::Archive,
-            Found::Package(_) => Content::Package,
-            Found::Compressed(codec) => match sniff_inside(codec, whole()?)? {
-                Found::Other => Content::Other,
-                _ => Content::Package,
-            },
+            Found::Package(_) | Found::Compressed(_) => Content::Package,
+            Found::Known(known) => Content::Known(known),
             Found::Other => Content::Other,
         })
     }
@@ -53,13 +72,29 @@ impl Content {
     /// Recognises bytes that are available as a whole.
     pub(crate) fn of_all(bytes: &[u8]) -> Content {
         let first = bytes.get(..BLOCK.min(bytes.len())).unwrap_or_default();
-        Content::of(first, || Ok(bytes)).unwrap_or(Content::Other)
+        Content::of(first, || Ok(Cursor::new(bytes))).unwrap_or(Content::Other)
     }
 
     /// Whether there may be many binaries in it, read one after another.
     pub(crate) fn is_package(self) -> bool {
         matches!(self, Content::Package | Content::Layout)
     }
+}
+
+/// A script, which may have a zip file after it, as a pex has.
+fn script<R: BufRead + Seek>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
+    let mut tail = Vec::new();
+    if first.len() >= BLOCK {
+        let mut whole = whole()?;
+        let size = whole.seek(SeekFrom::End(0))?;
+        whole.seek(SeekFrom::Start(size.saturating_sub(TAIL as u64)))?;
+        whole.take(TAIL as u64).read_to_end(&mut tail)?;
+    }
+    Ok(match sniff(first) {
+        _ if ends_in_zip(&tail) => Content::Package,
+        Found::Known(known) => Content::Known(known),
+        _ => Content::Other,
+    })
 }
 
 /// The architecture in an ELF header (`e_machine`), if it is one that targets are given for.

@@ -45,7 +45,7 @@ enum Origin {
 }
 
 /// A file that is not checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Skipped {
     pub(crate) path: String,
     /// Why, for people.
@@ -54,6 +54,23 @@ pub(crate) struct Skipped {
     pub(crate) named: bool,
     /// Whether it is a fault: work that was requested and not done.
     pub(crate) fault: bool,
+    /// What it is, where that is recognised and not read: `PE`, `32-bit Arm ELF`. Such files are counted by it.
+    pub(crate) kind: Option<String>,
+    /// Whether it is in a file that is checked itself: what a program carries.
+    pub(crate) is_part: bool,
+    /// Its size, where that is known.
+    pub(crate) bytes: Option<u64>,
+}
+
+impl Skipped {
+    /// Something that is recognised and not read. Where the user named it, that is a fault.
+    pub(crate) fn recognised(path: String, kind: &str, bytes: Option<u64>, named: bool) -> Skipped {
+        let reason = match bytes {
+            Some(bytes) => format!("{kind}, {bytes} bytes: not read"),
+            None => format!("{kind}: not read"),
+        };
+        Skipped { path, reason, named, fault: named, kind: Some(kind.to_owned()), is_part: false, bytes }
+    }
 }
 
 /// What a walk found.
@@ -61,7 +78,7 @@ pub(crate) struct Skipped {
 pub(crate) struct Walked {
     pub(crate) files: Vec<InputFile>,
     pub(crate) skipped: Vec<Skipped>,
-    /// Regular files in directories that are neither ELF nor archive nor jitdump nor package.
+    /// Regular files in directories that are neither ELF nor archive nor jitdump nor package, nor recognised.
     pub(crate) other_files: u64,
 }
 
@@ -121,6 +138,8 @@ struct Found<'o> {
     links: Vec<PathBuf>,
     /// Files of other kinds met already, so that two links to one script count once.
     others: HashSet<Identity>,
+    /// Those that are recognised and not read.
+    known: HashSet<Identity>,
     outputs: &'o [Identity],
     packages: bool,
 }
@@ -177,7 +196,8 @@ impl InputFile {
 impl Found<'_> {
     fn skip(&mut self, path: &Path, reason: String, origin: Origin, fault: bool) {
         let named = origin == Origin::Named;
-        self.walked.skipped.push(Skipped { path: path.display().to_string(), reason, named, fault });
+        let path = path.display().to_string();
+        self.walked.skipped.push(Skipped { path, reason, named, fault, ..Skipped::default() });
     }
 
     /// Looks at what is no directory, and at its first bytes if it is a regular file.
@@ -229,6 +249,13 @@ impl Found<'_> {
                     false,
                 );
             }
+            (Content::Known(known), _) => {
+                if origin == Origin::Named || self.known.insert(identity) {
+                    let (path, named) = (path.display().to_string(), origin == Origin::Named);
+                    let size = Some(metadata.len());
+                    self.walked.skipped.push(Skipped::recognised(path, known.name(), size, named));
+                }
+            }
             (Content::Empty, Origin::Named) => self.skip(path, "an empty file".to_owned(), origin, false),
             (Content::Other, Origin::Named) => self.skip(path, "no ELF file".to_owned(), origin, false),
             (Content::Empty | Content::Other, _) => {
@@ -262,6 +289,7 @@ impl Found<'_> {
         self.walked.other_files +=
             u64::try_from(other.others.difference(&self.others).count()).unwrap_or(u64::MAX);
         self.others.extend(other.others);
+        self.known.extend(other.known);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers in text: digits in groups, and counts with their nouns.
 
+use std::collections::BTreeMap;
+
 /// `1 file`, `2,000 files`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -29,6 +31,14 @@ pub(crate) fn nanoseconds(ns: f64) -> String {
         size if size < 1e15 => format!("{:.1} s", ns / 1e9),
         _ => format!("{:.1e} s", ns / 1e9),
     }
+}
+
+/// How many there are of each kind, those of which there are most first: `12 PE, 3 wasm`.
+pub(crate) fn kinds(counts: &BTreeMap<String, u64>) -> String {
+    let mut order: Vec<_> = counts.iter().collect();
+    order.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let each = order.into_iter().map(|(kind, count)| format!("{} {kind}", grouped(*count)));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

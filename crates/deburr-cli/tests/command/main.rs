@@ -10,6 +10,7 @@ mod bench;
 mod claims;
 mod compare;
 mod configured;
+mod containers;
 mod diff;
 mod emulate;
 mod fix;

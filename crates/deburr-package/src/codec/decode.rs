@@ -4,26 +4,27 @@
 //! streams one after another. It stays at its first failure, which the meter keeps.
 
 use super::bzip2::Bzip2;
+use super::lz4::Lz4;
 use super::meter::{Counted, Failure, Meter};
 use super::zstd::Zstd;
 use crate::limits::Limits;
 use crate::sniff::Codec;
-use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use lzma_rust2::{LzmaReader, XzReader};
 use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::rc::Rc;
 
 /// Bytes of history that an xz or zstd stream may demand: `xz -9` takes 64 MiB, `zstd --ultra -22` takes 128.
-const WINDOW: u64 = 128 << 20;
+pub(crate) const WINDOW: u64 = 128 << 20;
 
 /// A stream that gives less is no bomb, whatever its ratio.
-const HARMLESS: u64 = 64 << 20;
+pub(crate) const HARMLESS: u64 = 64 << 20;
 
 /// A decoder that counts, keeps the limits, and stays at its first failure.
 pub(crate) struct Metered<'a> {
     decoder: Box<dyn Read + 'a>,
-    codec: Codec,
+    name: &'static str,
     number: u32,
     read: Rc<Cell<u64>>,
     written: u64,
@@ -46,9 +47,21 @@ impl<'a> Metered<'a> {
             },
             Codec::Zstd => Box::new(Zstd::new(compressed, WINDOW)),
             Codec::Bzip2 => Box::new(Bzip2::new(compressed)),
+            Codec::Zlib => Box::new(ZlibDecoder::new(compressed)),
+            Codec::Lz4 => Box::new(Lz4::new(compressed)),
         };
+        Metered::over(codec.name(), decoder, read, meter)
+    }
+
+    /// Meters a decoder that counts what it has read itself.
+    pub(crate) fn over(
+        name: &'static str,
+        decoder: Box<dyn Read + 'a>,
+        read: Rc<Cell<u64>>,
+        meter: &Rc<Meter>,
+    ) -> Metered<'a> {
         let meter = Rc::clone(meter);
-        Metered { decoder, codec, number: meter.number(), read, written: 0, failed: false, meter }
+        Metered { decoder, name, number: meter.number(), read, written: 0, failed: false, meter }
     }
 
     /// The number by which a failure names this decoder.
@@ -58,7 +71,7 @@ impl<'a> Metered<'a> {
 
     fn fail(&mut self, what: &str, is_over: bool) -> io::Error {
         self.failed = true;
-        let (name, read, written) = (self.codec.name(), self.read.get(), self.written);
+        let (name, read, written) = (self.name, self.read.get(), self.written);
         let reason = format!("{name}: {what} ({read} bytes read, {written} unpacked)");
         self.meter.fail(Failure { decoder: self.number, reason, is_over });
         io::Error::other("a decoder failed")

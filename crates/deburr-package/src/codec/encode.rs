@@ -55,7 +55,9 @@ impl Coding {
                 Some(10) => CheckType::Sha256,
                 _ => CheckType::Crc64,
             })),
-            Some(Codec::Zstd | Codec::Bzip2 | Codec::Lzma | Codec::Deflate) => None,
+            Some(Codec::Zstd | Codec::Bzip2 | Codec::Lzma | Codec::Deflate | Codec::Zlib | Codec::Lz4) => {
+                None
+            }
         }
     }
 

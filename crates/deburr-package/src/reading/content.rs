@@ -4,12 +4,12 @@
 //! back here for each member, through [`Reader::content`].
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
-use super::{deb, rpm, tar, zip};
+use super::{carried, cpio, deb, iso, rpm, sevenzip, squashfs, tar, zip};
 use crate::codec::meter::Counted;
-use crate::inside::first_block;
+use crate::inside::beginning;
 use crate::object::Kind;
 use crate::sink::Sink;
-use crate::sniff::{Format, Found, sniff};
+use crate::sniff::{BLOCK, Format, Found, sniff, sniff_whole};
 use std::io::Read;
 use std::rc::Rc;
 
@@ -25,10 +25,10 @@ pub(super) fn content<S: Sink>(
             if let Some(at) = reader.meter.offset_of(slice) {
                 reader.meter.position.set(at);
             }
-            found(reader, path, sniff(slice), bytes, nesting)
+            found(reader, path, sniff_whole(slice), bytes, nesting)
         }
         Bytes::Stream(stream, size) => {
-            let first = match first_block(stream) {
+            let first = match beginning(stream) {
                 Ok(first) => first,
                 Err(error) => {
                     let fault = nesting.own.is_none_or(|own| reader.meter.failing() != Some(own));
@@ -36,6 +36,13 @@ pub(super) fn content<S: Sink>(
                 }
             };
             let mut whole = first.as_slice().chain(stream);
+            // A script may have a zip file after it, which shows at its end.
+            if first.starts_with(b"#!") && first.len() >= BLOCK {
+                let Some(held) = reader.held(path, &mut whole)? else { return Ok(()) };
+                let result = found(reader, path, sniff_whole(&held), Bytes::Slice(&held), nesting);
+                reader.release(&held);
+                return result;
+            }
             found(reader, path, sniff(&first), Bytes::Stream(&mut whole, size), nesting)
         }
     }
@@ -49,7 +56,9 @@ fn found<S: Sink>(
     nesting: Nesting,
 ) -> Flow {
     match found {
-        Found::Elf => reader.object(path, Kind::Elf, bytes),
+        Found::Elf => {
+            reader.program(path, bytes, |reader, program| carried::read(reader, path, program, nesting))
+        }
         Found::Archive => reader.object(path, Kind::Archive, bytes),
         Found::Compressed(codec) => {
             // One compression belongs to what it holds; those in one another are levels.
@@ -69,7 +78,13 @@ fn found<S: Sink>(
             }
             match format {
                 Format::Tar => tar::read(reader, path, bytes, nesting),
-                Format::Zip => zip::read(reader, path, bytes, nesting),
+                Format::Zip | Format::Jmod => zip::read(reader, path, bytes, nesting),
+                Format::Squashfs => squashfs::read(reader, path, bytes, nesting),
+                Format::Iso => iso::read(reader, path, bytes, nesting),
+                Format::SevenZip => sevenzip::read(reader, path, bytes, nesting),
+                Format::Cpio => {
+                    streamed(reader, bytes, |reader, stream| cpio::read(reader, path, stream, nesting))
+                }
                 Format::Deb => {
                     streamed(reader, bytes, |reader, stream| deb::read(reader, path, stream, nesting))
                 }
@@ -78,6 +93,13 @@ fn found<S: Sink>(
                 }
                 Format::Adb => reader.skip(path, "a package of apk-tools 3: not read", nesting.is_payload),
             }
+        }
+        Found::Known(known) => {
+            let size = match bytes {
+                Bytes::Slice(slice) => Some(slice.len() as u64),
+                Bytes::Stream(_, size) => size,
+            };
+            Ok(reader.sink.recognise(path.to_owned(), known, size)?)
         }
         Found::Other => {
             reader.sink.pass_over();

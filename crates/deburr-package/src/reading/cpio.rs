@@ -1,14 +1,17 @@
-//! cpio as RPM has it: the `newc` format (cpio(5), "New ASCII Format").
+//! cpio as RPM and an initramfs have it: the `newc` format (cpio(5), "New ASCII Format"), and the older `odc`.
 //!
-//! In: the unpacked payload. Out: regular files as members, by their names. The fields of a header are eight
-//! hexadecimal digits each.
+//! In: an unpacked payload, or an initramfs: several archives one after another, padded with zeros, of which the last may be
+//! compressed (the kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`). Out: regular files as members, by their
+//! names. The fields of a header are hexadecimal digits, eight each, or octal ones, six or eleven.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
+use crate::sniff::{BLOCK, Format, Found, sniff};
 use std::io::{self, Read};
 
 const HEADER: u64 = 110;
+const OLD_HEADER: u64 = 76;
 /// No program writes longer names.
 const LONGEST_NAME: u64 = 1 << 16;
 const FILE_TYPE: u64 = 0o170_000;
@@ -23,15 +26,83 @@ struct Header {
     name: Vec<u8>,
     mode: u64,
     size: u64,
+    /// Names and files end at a multiple of this.
+    unit: u64,
 }
 
-/// Reads the payload of the package at a path.
+/// Reads archives one after another, and what comes after the last.
 pub(crate) fn read<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,
     bytes: &mut dyn Read,
     nesting: Nesting,
 ) -> Flow {
+    let mut bytes = Ahead { front: Vec::new(), used: 0, inner: bytes };
+    while archive(reader, path, &mut bytes, nesting)? {
+        let found = match bytes.after_zeros() {
+            Ok([]) => return Ok(()),
+            Ok(first) => sniff(first),
+            Err(error) => return reader.failed(path, &error, true),
+        };
+        match found {
+            Found::Package(Format::Cpio) => {}
+            Found::Compressed(_) => return reader.content(path, Bytes::Stream(&mut bytes, None), nesting),
+            _ => {
+                let size = match io::copy(&mut bytes, &mut io::sink()) {
+                    Ok(size) => size,
+                    Err(error) => return reader.failed(path, &error, true),
+                };
+                let reason = format!("cpio: {size} bytes after its end that are not recognised: not read");
+                return reader.skip(path, &reason, true);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A stream, of which some bytes are looked at before they are read.
+struct Ahead<'b> {
+    front: Vec<u8>,
+    used: usize,
+    inner: &'b mut dyn Read,
+}
+
+impl Ahead<'_> {
+    /// Skips zeros, and looks at the block after them; empty at the end.
+    fn after_zeros(&mut self) -> io::Result<&[u8]> {
+        loop {
+            self.front.drain(..self.used.min(self.front.len()));
+            self.used = 0;
+            let wanted = BLOCK.saturating_sub(self.front.len()) as u64;
+            self.inner.take(wanted).read_to_end(&mut self.front)?;
+            self.used = self.front.iter().take_while(|byte| **byte == 0).count();
+            if self.used == 0 || self.front.is_empty() {
+                return Ok(&self.front);
+            }
+        }
+    }
+}
+
+impl Read for Ahead<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.front.get(self.used..).filter(|front| !front.is_empty()) {
+            Some(mut front) => {
+                let read = front.read(into)?;
+                self.used += read;
+                Ok(read)
+            }
+            None => self.inner.read(into),
+        }
+    }
+}
+
+/// Reads one archive; whether it has an end.
+fn archive<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    bytes: &mut dyn Read,
+    nesting: Nesting,
+) -> Flow<bool> {
     let mut last = String::new();
     loop {
         let header = match header(bytes) {
@@ -40,15 +111,15 @@ pub(crate) fn read<S: Sink>(
                 let cut = error.kind() == io::ErrorKind::UnexpectedEof;
                 let what = if cut { "cut off".to_owned() } else { error.to_string() };
                 let error = io::Error::other(format!("cpio: {what} after {last:?}"));
-                return reader.failed(path, &error, true);
+                return reader.failed(path, &error, true).map(|()| false);
             }
         };
         if header.name == b"TRAILER!!!" {
-            return reader.drained(path, bytes);
+            return Ok(true);
         }
         last = shown(tidied(&header.name));
         reader.begin_member()?;
-        let padding = header.size.next_multiple_of(4) - header.size;
+        let padding = header.size.next_multiple_of(header.unit) - header.size;
         let mut member = bytes.take(header.size);
         if header.mode & FILE_TYPE == REGULAR && header.size > 0 {
             let inner = format!("{path}!{last}");
@@ -56,41 +127,55 @@ pub(crate) fn read<S: Sink>(
         }
         let rest = member.limit() + padding;
         match io::copy(&mut bytes.take(rest), &mut io::sink()) {
-            Ok(read) if read < rest => return reader.skip(path, &format!("cpio: cut off in {last:?}"), true),
+            Ok(read) if read < rest => {
+                return reader.skip(path, &format!("cpio: cut off in {last:?}"), true).map(|()| false);
+            }
             Ok(_) => {}
-            Err(error) => return reader.failed(path, &error, true),
+            Err(error) => return reader.failed(path, &error, true).map(|()| false),
         }
     }
 }
 
 fn header(bytes: &mut dyn Read) -> io::Result<Header> {
-    let mut fixed = [0; HEADER as usize];
-    bytes.read_exact(&mut fixed)?;
+    let mut fixed = Vec::new();
+    bytes.take(OLD_HEADER).read_to_end(&mut fixed)?;
+    let is_old = fixed.starts_with(b"070707");
+    if !is_old {
+        bytes.take(HEADER - OLD_HEADER).read_to_end(&mut fixed)?;
+    }
+    let length = if is_old { OLD_HEADER } else { HEADER };
+    if (fixed.len() as u64) < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     match fixed.get(..6) {
-        Some(b"070701" | b"070702") => {}
+        Some(b"070701" | b"070702" | b"070707") => {}
         Some(b"07070X") => {
             return Err(io::Error::other("a payload with files of 4 GiB and more (07070X): not read"));
         }
         _ => return Err(io::Error::other("no header where one begins")),
     }
-    let field = |index: usize| {
-        let digits =
-            fixed.get(6 + 8 * index..14 + 8 * index).and_then(|digits| std::str::from_utf8(digits).ok());
+    let number = |from: usize, digits: usize, radix| {
+        let digits = fixed.get(from..from + digits).and_then(|digits| std::str::from_utf8(digits).ok());
         digits
-            .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+            .and_then(|digits| u64::from_str_radix(digits, radix).ok())
             .ok_or_else(|| io::Error::other("no number in a header"))
     };
-    let (mode, size, name_size) = (field(1)?, field(6)?, field(11)?);
+    let field = |index: usize| number(6 + 8 * index, 8, 16);
+    let (mode, size, name_size) = match is_old {
+        true => (number(18, 6, 8)?, number(65, 11, 8)?, number(59, 6, 8)?),
+        false => (field(1)?, field(6)?, field(11)?),
+    };
     if name_size > LONGEST_NAME {
         return Err(io::Error::other(format!("a name of {name_size} bytes")));
     }
-    // The header and the name end at a multiple of 4 bytes.
-    let padded = (HEADER + name_size).next_multiple_of(4) - HEADER;
+    // The header and the name end at a multiple of 4 bytes; the older format has no padding.
+    let unit = if is_old { 1 } else { 4 };
+    let padded = (length + name_size).next_multiple_of(unit) - length;
     let mut name = Vec::new();
     if (bytes.take(padded).read_to_end(&mut name)? as u64) < padded {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     name.truncate(end);
-    Ok(Header { name, mode, size })
+    Ok(Header { name, mode, size, unit })
 }

@@ -3,12 +3,17 @@
 //! [`content`] recognises what is at a path and calls the format's own file; that reads members, and hands
 //! each back to [`content`] through the [`reader`].
 
+mod carried;
 mod content;
 mod cpio;
 mod deb;
+mod iso;
 mod layers;
+mod pyinstaller;
 mod reader;
 mod rpm;
+mod sevenzip;
+mod squashfs;
 mod tar;
 mod whiteouts;
 mod zip;
@@ -28,6 +33,20 @@ use reader::{Bytes, Nesting, Reader, Trouble};
 pub fn read<S: Sink>(path: &str, bytes: &[u8], limits: &Limits, sink: &mut S) -> Result<(), Stopped> {
     let mut reader = Reader::new(path, Meter::new(limits, bytes), sink, content::content);
     ended(reader.content(path, Bytes::Slice(bytes), Nesting::TOP))
+}
+
+/// Reads what a program carries, which [`crate::appended()`] lists; the program itself is left out.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_appended<S: Sink>(
+    path: &str,
+    program: &[u8],
+    limits: &Limits,
+    sink: &mut S,
+) -> Result<(), Stopped> {
+    let mut reader = Reader::new(path, Meter::new(limits, program), sink, content::content);
+    ended(carried::read(&mut reader, path, program, Nesting::TOP))
 }
 
 /// Reads a package as [`crate::rewrite()`] does: of an image all files of all layers, also those that a layer

@@ -4,6 +4,7 @@
 //! so that formats know the reader, and not the recursion.
 
 use super::whiteouts::Covered;
+use crate::appended::is_carrier;
 use crate::codec::decode::Metered;
 use crate::codec::meter::{Counted, Meter};
 use crate::object::{Kind, Object};
@@ -79,6 +80,8 @@ pub(crate) struct Reader<'s, S> {
     members: u64,
     /// Bytes in memory that no permit covers.
     held: u64,
+    /// Faults that were reported.
+    faults: u64,
     /// What the layers above have already shown, for the next tar archive to be read.
     pub(crate) layer: Option<Covered>,
     /// Whether files that layers above hide are read, too.
@@ -89,12 +92,25 @@ pub(crate) struct Reader<'s, S> {
 impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S, enter: Enter<S>) -> Reader<'s, S> {
         let package = package.to_owned();
-        Reader { sink, meter, package, members: 0, held: 0, layer: None, is_every: false, enter }
+        Reader { sink, meter, package, members: 0, held: 0, faults: 0, layer: None, is_every: false, enter }
     }
 
     /// Reads whatever is at a path.
     pub(crate) fn content(&mut self, path: &str, bytes: Bytes<'_>, nesting: Nesting) -> Flow {
         (self.enter)(self, path, bytes, nesting)
+    }
+
+    /// Reads through a decoder, and goes on after it if it fails.
+    pub(crate) fn metered(
+        &mut self,
+        mut stream: Metered<'_>,
+        read: impl FnOnce(&mut Self, &mut Metered<'_>) -> Flow,
+    ) -> Flow {
+        let number = stream.number();
+        match read(self, &mut stream) {
+            Err(Trouble::Broken(broken)) if broken == number => Ok(()),
+            result => result,
+        }
     }
 
     /// Puts a decoder before bytes, and goes on after it if it fails.
@@ -111,12 +127,7 @@ impl<'s, S: Sink> Reader<'s, S> {
                 Counted::new(Box::new(BufReader::with_capacity(1 << 16, stream)), None, &meter)
             }
         };
-        let mut stream = Metered::new(codec, compressed, &meter);
-        let number = stream.number();
-        match read(self, &mut stream) {
-            Err(Trouble::Broken(broken)) if broken == number => Ok(()),
-            result => result,
-        }
+        self.metered(Metered::new(codec, compressed, &meter), read)
     }
 
     /// Begins a member of the package at a path.
@@ -126,6 +137,7 @@ impl<'s, S: Sink> Reader<'s, S> {
         let most = self.meter.limits.members;
         if self.members > most {
             let reason = format!("more than {most} members: the rest is left out (--max-members)");
+            self.faults += 1;
             self.sink.skip(self.package.clone(), reason, true)?;
             return Err(Trouble::Over);
         }
@@ -134,39 +146,83 @@ impl<'s, S: Sink> Reader<'s, S> {
 
     /// Reads a binary into memory, and hands it over.
     pub(crate) fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
+        let Some((bytes, permit)) = self.binary(path, bytes)? else { return Ok(()) };
+        self.sink.object(Object { path: path.to_owned(), kind, bytes, lacks: false }, permit)?;
+        Ok(())
+    }
+
+    /// Reads an ELF file into memory, and hands it over after what it carries, which `read` reads.
+    pub(crate) fn program(
+        &mut self,
+        path: &str,
+        bytes: Bytes<'_>,
+        read: impl FnOnce(&mut Self, &[u8]) -> Flow,
+    ) -> Flow {
+        if let Bytes::Slice(slice) = bytes
+            && is_carrier(slice)
+        {
+            let (result, lacks) = self.watched(|reader| read(reader, slice))?;
+            if let Some((bytes, permit)) = self.binary(path, bytes)? {
+                let path = path.to_owned();
+                self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks }, permit)?;
+            }
+            return result;
+        }
+        let Some((bytes, permit)) = self.binary(path, bytes)? else { return Ok(()) };
+        let path = path.to_owned();
+        if !is_carrier(&bytes) {
+            self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks: false }, permit)?;
+            return Ok(());
+        }
+        // No permit is held while more memory is requested.
+        drop(permit);
+        let size = bytes.len() as u64;
+        self.sink.hold(self.held.saturating_add(size))?;
+        self.held = self.held.saturating_add(size);
+        let (result, lacks) = self.watched(|reader| read(reader, &bytes))?;
+        self.release(&bytes);
+        let permit = self.sink.admit(size)?;
+        self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks }, permit)?;
+        result
+    }
+
+    /// Does some reading; its result, and whether there was a fault in it. Only where the sink stops it, it ends at once.
+    fn watched(&mut self, read: impl FnOnce(&mut Self) -> Flow) -> Flow<(Flow, bool)> {
+        let before = self.faults;
+        match read(self) {
+            Err(Trouble::Stopped) => Err(Trouble::Stopped),
+            result => Ok((result, self.faults > before)),
+        }
+    }
+
+    /// Reads a binary into memory; `None` after the reason was reported.
+    fn binary(&mut self, path: &str, bytes: Bytes<'_>) -> Flow<Option<(Vec<u8>, S::Permit)>> {
         let size = match &bytes {
             Bytes::Slice(slice) => Some(slice.len() as u64),
             Bytes::Stream(_, size) => *size,
         };
         let most = self.meter.limits.member_bytes;
         if let Some(size) = size.filter(|size| *size > most) {
-            return self.skip(
-                path,
-                &format!("{size} bytes, where at most {most} are read (--max-member)"),
-                true,
-            );
+            let reason = format!("{size} bytes, where at most {most} are read (--max-member)");
+            self.skip(path, &reason, true)?;
+            return Ok(None);
         }
-        let (bytes, permit) = match (bytes, size) {
+        Ok(match (bytes, size) {
             (Bytes::Slice(slice), _) => {
                 let permit = self.sink.admit(slice.len() as u64)?;
-                (slice.to_vec(), permit)
+                Some((slice.to_vec(), permit))
             }
             (Bytes::Stream(stream, _), Some(size)) => {
                 let permit = self.sink.admit(size)?;
-                match self.exactly(path, stream, size)? {
-                    Some(bytes) => (bytes, permit),
-                    None => return Ok(()),
-                }
+                self.exactly(path, stream, size)?.map(|bytes| (bytes, permit))
             }
             (Bytes::Stream(stream, _), None) => {
-                let Some(bytes) = self.held(path, stream)? else { return Ok(()) };
+                let Some(bytes) = self.held(path, stream)? else { return Ok(None) };
                 self.release(&bytes);
                 let permit = self.sink.admit(bytes.len() as u64)?;
-                (bytes, permit)
+                Some((bytes, permit))
             }
-        };
-        self.sink.object(Object { path: path.to_owned(), kind, bytes }, permit)?;
-        Ok(())
+        })
     }
 
     /// Reads so many bytes, and sees that the stream ends there; `None` after the reason was reported.
@@ -235,6 +291,7 @@ impl<'s, S: Sink> Reader<'s, S> {
 
     /// Reports that something could not be read.
     pub(crate) fn skip(&mut self, path: &str, reason: &str, fault: bool) -> Flow {
+        self.faults += u64::from(fault);
         Ok(self.sink.skip(path.to_owned(), reason.to_owned(), fault)?)
     }
 
@@ -243,6 +300,7 @@ impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn failed(&mut self, path: &str, error: &io::Error, fault: bool) -> Flow {
         match self.meter.failure() {
             Some(failure) => {
+                self.faults += u64::from(fault || failure.is_over);
                 self.sink.skip(path.to_owned(), failure.reason, fault || failure.is_over)?;
                 Err(if failure.is_over { Trouble::Over } else { Trouble::Broken(failure.decoder) })
             }

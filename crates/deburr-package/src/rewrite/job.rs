@@ -108,16 +108,16 @@ impl Job<'_> {
             Found::Compressed(codec) => match sniff_inside(codec, first) {
                 Ok(Found::Package(_)) => self.leave(name, "a package in the package, kept as it is"),
                 Ok(Found::Elf | Found::Archive) => self.leave(name, "a compressed binary, kept as it is"),
-                Ok(Found::Compressed(_) | Found::Other) | Err(_) => {}
+                Ok(Found::Compressed(_) | Found::Known(_) | Found::Other) | Err(_) => {}
             },
-            Found::Other => {}
+            Found::Known(_) | Found::Other => {}
         }
         None
     }
 
     /// Offers a binary: what the member shall hold, and whether that is new.
     pub(super) fn offered(&mut self, name: &[u8], kind: Kind, bytes: Vec<u8>) -> (Vec<u8>, bool) {
-        let object = Object { path: self.inner(name), kind, bytes };
+        let object = Object { path: self.inner(name), kind, bytes, lacks: false };
         match (self.change)(&object) {
             Some(new) if new != object.bytes => {
                 self.changed.push(object.path);

@@ -74,6 +74,11 @@ pub fn rewrite<'a>(
             return Err(job.refused(what));
         }
         Found::Package(Format::Adb) => return Err(job.refused("a package of apk-tools 3: not read")),
+        Found::Package(
+            format @ (Format::Squashfs | Format::SevenZip | Format::Cpio | Format::Iso | Format::Jmod),
+        ) => {
+            return Err(job.refused(&format!("{} is read, but not written", format.name())));
+        }
         Found::Compressed(codec) => {
             let first = job.first_block(Some(codec), bytes)?;
             match sniff(&first) {
@@ -84,7 +89,7 @@ pub fn rewrite<'a>(
                 }
             }
         }
-        Found::Elf | Found::Archive | Found::Other => return Err(job.refused("no package")),
+        Found::Elf | Found::Archive | Found::Known(_) | Found::Other => return Err(job.refused("no package")),
     };
     let Job { changed, unopened, kept, signatures, mut notes, .. } = job;
     notes.extend(kept.into_iter().map(|(why, names)| names.listed(&why)));

@@ -7,6 +7,7 @@ pub(crate) mod ends;
 mod sink;
 mod tables;
 mod tried;
+mod unread;
 
 use crate::args::check::Check;
 use crate::args::fail_on::Failing;
@@ -35,6 +36,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tried::Runs;
+use unread::Unread;
 
 /// Runs the verb.
 pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u8, Failure> {
@@ -89,16 +91,23 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         sinks.skip(&skip)?;
         run.refuse(skip, complaints);
     }
+    let mut unread_packages = Unread::new(&walked.files);
     let given = Given { plan: &plan, runs: &runs, costs: costs.as_ref() };
     batch::check_all(
         &walked.files,
         &plan,
         options.batch.progress,
-        |_, outcomes: Vec<Outcome<CheckedFile>>| -> Result<(), Failure> {
-            let mut each = outcomes.into_iter();
-            each.try_for_each(|outcome| run.take(outcome, &given, &mut sinks, complaints))
+        |turn, outcomes: Vec<Outcome<CheckedFile>>| -> Result<(), Failure> {
+            outcomes.into_iter().try_for_each(|outcome| {
+                unread_packages.note(turn, &outcome);
+                run.take(outcome, &given, &mut sinks, complaints)
+            })
         },
     )?;
+    for skip in unread_packages.end() {
+        sinks.skip(&skip)?;
+        run.refuse(skip, complaints);
+    }
 
     let Run { mut totals, mut skipped, unread, mut failed, rulings, compared, unclaimed } = run;
     if unclaimed > 0 {
@@ -137,7 +146,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         let _ = writeln!(complaints, "deburr: {added}");
     }
     // A run that was given files and checked none of them has not found them clean.
-    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named);
+    failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named || skip.kind.is_some());
     let named: BTreeSet<String> = options.paths.iter().map(|path| path.display().to_string()).collect();
     let is_refused = |skip: &&Skipped| {
         named.contains(&skip.path) && (totals.files_checked == 0 || unread.contains(&skip.path))
@@ -243,7 +252,7 @@ impl Run<'_> {
                 sinks.skip(&skip)?;
                 self.refuse(skip, complaints);
             }
-            Outcome::Incomplete(skip) => {
+            Outcome::Incomplete(skip) | Outcome::Recognised(skip) => {
                 sinks.skip(&skip)?;
                 self.skip(skip, complaints);
             }

@@ -136,7 +136,10 @@ impl<'a> Matching<'a> {
                     self.skip(file, skip, may_lack);
                 }
                 Outcome::Incomplete(skip) => self.skip(file, skip, true),
-                Outcome::Described(_) | Outcome::PassedOver(_) | Outcome::Excluded(_) => {}
+                Outcome::Described(_)
+                | Outcome::Recognised(_)
+                | Outcome::PassedOver(_)
+                | Outcome::Excluded(_) => {}
             }
         }
     }

@@ -94,6 +94,7 @@ impl<'o> Rewriter<'o> {
                 Err(Trouble::left("a package: unpack it, and give its files"))
             }
             Content::Jitdump => Err(Trouble::left("a jitdump: code made at run time is in no program")),
+            Content::Known(known) => Err(Trouble::left(format!("{}: not read", known.name()))),
             Content::Empty => Err(Trouble::left("an empty file")),
             Content::Other => Err(Trouble::left("no ELF file")),
         }

@@ -124,7 +124,9 @@ impl<'p> Work<'p> {
                 let row = FileOf { report: &report, bytes, sha256: sha256.as_deref(), sizes: &sizes };
                 current.rows.file(row).map_err(told)
             }
-            Outcome::Skipped(skip) | Outcome::Incomplete(skip) => current.skip(skip, path),
+            Outcome::Skipped(skip) | Outcome::Incomplete(skip) | Outcome::Recognised(skip) => {
+                current.skip(skip, path)
+            }
             Outcome::PassedOver(_) | Outcome::Excluded(_) => Ok(()),
         }
     }

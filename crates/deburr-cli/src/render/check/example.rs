@@ -75,7 +75,8 @@ pub(crate) fn rendered_with(
         renderer.file(&mut out, Checked { report: &report, allowed: &allowed, code }).unwrap();
     }
     let reason = "32-bit Arm ELF: not supported".to_owned();
-    let skipped = [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false }];
+    let skipped =
+        [Skipped { path: "old.so".to_owned(), reason, named: false, fault: false, ..Skipped::default() }];
     let place = "deburr.toml:1".to_owned();
     let reason_it_is_stale = "it matches no function of the run";
     let stale = [StaleGuard { function: "sum_*".to_owned(), reason_it_is_stale, place: place.clone() }];

@@ -4,10 +4,11 @@
 //! held in memory.
 
 use super::renderer::{Checked, Finished, Renderer};
+use crate::input::walk::Skipped;
 use crate::render::json::write_value;
 use deburr_core::report::SCHEMA_VERSION;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes one document.
@@ -37,8 +38,7 @@ impl Renderer for Json {
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
         let (line, colon) = self.space();
-        let skipped: Vec<_> =
-            run.skipped.iter().map(|skip| json!({"path": skip.path, "reason": skip.reason})).collect();
+        let skipped: Vec<_> = run.skipped.iter().map(skipped).collect();
         let before_end = if self.files > 0 { line } else { "" };
         write!(out, "{before_end}],{line}\"across_files\":{colon}")?;
         self.value(out, &run.across, "\n  ")?;
@@ -58,6 +58,21 @@ impl Renderer for Json {
         self.value(out, run.totals, "\n  ")?;
         writeln!(out, "{}}}", if self.pretty { "\n" } else { "" })
     }
+}
+
+/// One entry of `skipped`.
+fn skipped(skip: &Skipped) -> Value {
+    let mut entry = json!({"path": skip.path, "reason": skip.reason});
+    if let Some(kind) = &skip.kind {
+        entry["kind"] = json!(kind);
+    }
+    if let Some(bytes) = skip.bytes {
+        entry["bytes"] = json!(bytes);
+    }
+    if skip.is_part {
+        entry["is_part"] = json!(true);
+    }
+    entry
 }
 
 impl Json {

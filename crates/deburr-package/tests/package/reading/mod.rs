@@ -1,11 +1,12 @@
 //! Packages of every kind → the binaries in them; and packages that are damaged, hostile or too large.
 
 mod claims;
+mod containers;
 mod identity;
 mod image;
 
 use crate::making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};
-use deburr_package::{Kind, Limits, Object, Sink, Stopped, read};
+use deburr_package::{Kind, Known, Limits, Object, Sink, Stopped, read};
 
 /// What a package gave.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(crate) struct Taken {
     objects: Vec<Object>,
     skipped: Vec<(String, String, bool)>,
     others: u64,
+    /// What was recognised and not read.
+    known: Vec<(String, Known)>,
     /// The most that was held without a permit.
     held: u64,
 }
@@ -37,6 +40,11 @@ impl Sink for Taken {
 
     fn pass_over(&mut self) {
         self.others += 1;
+    }
+
+    fn recognise(&mut self, path: String, known: Known, _bytes: Option<u64>) -> Result<(), Stopped> {
+        self.known.push((path, known));
+        Ok(())
     }
 
     fn skip(&mut self, path: String, reason: String, fault: bool) -> Result<(), Stopped> {

@@ -55,7 +55,9 @@ impl FixRun<'_> {
             return Err(Failure::Message(format!("{}: give files to --revert", path.display())));
         }
         match Bytes::open(path).map(|bytes| Content::of_all(&bytes)) {
-            Ok(Content::Jitdump | Content::Empty | Content::Other) => self.summary.other_files += 1,
+            Ok(Content::Jitdump | Content::Empty | Content::Known(_) | Content::Other) => {
+                self.summary.other_files += 1
+            }
             Ok(Content::Package | Content::Layout) => self.package_of_tree(path, goal)?,
             Ok(_) if is_part_of_image(path) => self.package_of_tree(path, goal)?,
             Ok(_) => match self.rewrite(path, goal) {

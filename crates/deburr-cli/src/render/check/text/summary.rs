@@ -7,7 +7,7 @@ use crate::input::walk::Skipped;
 use crate::render::check::answer;
 use crate::render::check::totals::Totals;
 use crate::render::line::fit;
-use crate::render::number::{counted, grouped};
+use crate::render::number::{counted, grouped, kinds};
 use deburr_core::finding::Severity;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -52,25 +52,7 @@ pub(super) fn write(
         let verb = if totals.with_faults == 1 { "is" } else { "are" };
         writeln!(out, "{} {verb} damaged in part; see fault:", counted(totals.with_faults, "file"))?;
     }
-    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-    for skip in skipped {
-        *reasons.entry(&skip.reason).or_default() += 1;
-    }
-    if !skipped.is_empty() {
-        let hint = if detail.show_skipped { "" } else { " (--show-skipped lists them)" };
-        writeln!(out, "{} skipped{hint}", counted(skipped.len() as u64, "file"))?;
-        if detail.show_skipped {
-            for skip in skipped {
-                writeln!(out, "  {}: {}", skip.path, skip.reason)?;
-            }
-        } else {
-            let mut order: Vec<_> = reasons.into_iter().collect();
-            order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-            for (reason, count) in order.iter().take(5) {
-                writeln!(out, "  {} × {reason}", grouped(*count))?;
-            }
-        }
-    }
+    not_checked(out, skipped, detail.show_skipped)?;
     if totals.other_files > 0 {
         writeln!(out, "{} passed over: neither ELF nor archive", counted(totals.other_files, "other file"))?;
     }
@@ -104,6 +86,55 @@ pub(super) fn answers(
         "" => Ok(()),
         _ => writeln!(out, "{}", severity.map_or(line.clone(), |it| detail.palette.severity(it, &line))),
     }
+}
+
+/// What was skipped: files by their reasons, those that are recognised and not read by what they are, and what programs carry.
+fn not_checked(out: &mut dyn Write, skipped: &[Skipped], lists: bool) -> io::Result<()> {
+    let hint = if lists { "" } else { " (--show-skipped lists them)" };
+    let whole: Vec<&Skipped> = skipped.iter().filter(|skip| skip.kind.is_none() && !skip.is_part).collect();
+    if !whole.is_empty() {
+        writeln!(out, "{} skipped{hint}", counted(whole.len() as u64, "file"))?;
+        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+        for skip in &whole {
+            *reasons.entry(&skip.reason).or_default() += 1;
+        }
+        let mut order: Vec<_> = reasons.into_iter().collect();
+        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for (reason, count) in order.iter().take(if lists { 0 } else { SHOWN }) {
+            writeln!(out, "  {} × {reason}", grouped(*count))?;
+        }
+        list(out, &whole, lists)?;
+    }
+    let known: Vec<&Skipped> = skipped.iter().filter(|skip| skip.kind.is_some()).collect();
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for kind in known.iter().filter_map(|skip| skip.kind.as_ref()) {
+        *counts.entry(kind.clone()).or_default() += 1;
+    }
+    if !known.is_empty() {
+        writeln!(out, "Not checked: {}{hint}", kinds(&counts))?;
+        list(out, &known, lists)?;
+    }
+    let parts: Vec<&Skipped> = skipped.iter().filter(|skip| skip.is_part).collect();
+    if !parts.is_empty() {
+        let more = parts.len() > SHOWN && !lists;
+        writeln!(out, "Carried by programs{}:", if more { hint } else { "" })?;
+        let shown = if lists { parts.len() } else { parts.len().min(SHOWN) };
+        list(out, &parts[..shown], true)?;
+        if more {
+            writeln!(out, "  and {} more", grouped((parts.len() - shown) as u64))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reasons, and things that programs carry, that are shown unless all are wanted.
+const SHOWN: usize = 5;
+
+fn list(out: &mut dyn Write, skipped: &[&Skipped], is_wanted: bool) -> io::Result<()> {
+    skipped
+        .iter()
+        .filter(|_| is_wanted)
+        .try_for_each(|skip| writeln!(out, "  {}: {}", skip.path, skip.reason))
 }
 
 /// How many files need which level, and a few of those above the first.

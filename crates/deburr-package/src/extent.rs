@@ -1,0 +1,127 @@
+//! Where an ELF file ends, by its own headers (gABI, chapter 4), and which of its sections are not loaded.
+//!
+//! In: the bytes of a file that begins as one. Out: the end of all that its headers lead to, sections that a program may read
+//! as data of its own, and where its notes are. Headers that lead past the end of the file are cut there.
+
+use crate::number::{le16, le32, le64};
+use std::ops::Range;
+
+/// What the headers of an ELF file lead to.
+#[derive(Debug, Default)]
+pub(crate) struct Extent {
+    /// The end of the last thing.
+    pub(crate) end: usize,
+    /// The end of the program headers.
+    pub(crate) after_headers: usize,
+    pub(crate) has_sections: bool,
+    /// Sections that are not loaded: names, and where they are.
+    pub(crate) unloaded: Vec<(Vec<u8>, Range<usize>)>,
+    /// `PT_NOTE`.
+    pub(crate) notes: Vec<Range<usize>>,
+}
+
+const PT_NOTE: u32 = 4;
+const SHT_PROGBITS: u32 = 1;
+const SHT_NOBITS: u32 = 8;
+const SHF_ALLOC: u64 = 2;
+
+/// Fields that differ in place and width.
+struct Layout {
+    is_64: bool,
+}
+
+impl Layout {
+    /// A number as wide as an address, at one of two places.
+    fn wide(&self, bytes: &[u8], at_64: usize, at_32: usize) -> Option<u64> {
+        if self.is_64 { le64(bytes, at_64) } else { le32(bytes, at_32).map(u64::from) }
+    }
+
+    fn half(&self, bytes: &[u8], at_64: usize, at_32: usize) -> Option<usize> {
+        le16(bytes, if self.is_64 { at_64 } else { at_32 }).map(usize::from)
+    }
+}
+
+/// The extent of a little-endian ELF file; `None` of another, and where there is no header.
+pub(crate) fn extent(bytes: &[u8]) -> Option<Extent> {
+    let layout = match bytes {
+        [0x7f, b'E', b'L', b'F', 1, 1, ..] => Layout { is_64: false },
+        [0x7f, b'E', b'L', b'F', 2, 1, ..] => Layout { is_64: true },
+        _ => return None,
+    };
+    let mut extent = Extent { end: if layout.is_64 { 64 } else { 52 }, ..Extent::default() };
+    segments(bytes, &layout, &mut extent)?;
+    sections(bytes, &layout, &mut extent)?;
+    extent.end = extent.end.min(bytes.len());
+    Some(extent)
+}
+
+/// The entries of a table, as far as they are there.
+fn table(bytes: &[u8], at: u64, size: usize, count: usize) -> impl Iterator<Item = &[u8]> {
+    let start = usize::try_from(at).unwrap_or(usize::MAX);
+    let end = start.saturating_add(size.saturating_mul(count)).min(bytes.len());
+    bytes.get(start..end).unwrap_or_default().chunks_exact(size.max(1))
+}
+
+/// The end of a table, or of a part.
+fn end_of(at: u64, size: u64) -> usize {
+    usize::try_from(at.saturating_add(size)).unwrap_or(usize::MAX)
+}
+
+fn range(at: u64, size: u64, most: usize) -> Range<usize> {
+    let end = end_of(at, size).min(most);
+    usize::try_from(at).unwrap_or(usize::MAX).min(end)..end
+}
+
+fn segments(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
+    let at = layout.wide(bytes, 32, 28)?;
+    let (size, count) = (layout.half(bytes, 54, 42)?, layout.half(bytes, 56, 44)?);
+    if at == 0 || count == 0 {
+        return Some(());
+    }
+    extent.after_headers = end_of(at, (size * count) as u64);
+    extent.end = extent.end.max(extent.after_headers);
+    for header in table(bytes, at, size, count) {
+        let (Some(offset), Some(length)) = (layout.wide(header, 8, 4), layout.wide(header, 32, 16)) else {
+            continue;
+        };
+        extent.end = extent.end.max(end_of(offset, length));
+        if le32(header, 0) == Some(PT_NOTE) {
+            extent.notes.push(range(offset, length, bytes.len()));
+        }
+    }
+    Some(())
+}
+
+fn sections(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
+    let at = layout.wide(bytes, 40, 32)?;
+    let (size, mut count) = (layout.half(bytes, 58, 46)?, layout.half(bytes, 60, 48)?);
+    let mut names = layout.half(bytes, 62, 50)?;
+    if at == 0 || size == 0 {
+        return Some(());
+    }
+    // Where there are more than a half can say, the first section says it.
+    let first = table(bytes, at, size, 1).next()?;
+    if count == 0 {
+        count = usize::try_from(layout.wide(first, 32, 20)?).ok()?;
+    }
+    if names == 0xffff {
+        names = le32(first, if layout.is_64 { 40 } else { 24 })? as usize;
+    }
+    extent.has_sections = count > 0;
+    extent.end = extent.end.max(end_of(at, size as u64 * count as u64));
+    let part =
+        |header: &[u8]| Some(range(layout.wide(header, 24, 16)?, layout.wide(header, 32, 20)?, bytes.len()));
+    let strings = table(bytes, at, size, count).nth(names).and_then(part);
+    let strings = strings.and_then(|range| bytes.get(range)).unwrap_or_default();
+    for header in table(bytes, at, size, count) {
+        let (Some(kind), Some(flags)) = (le32(header, 4), layout.wide(header, 8, 8)) else { continue };
+        let Some(place) = part(header).filter(|_| kind != SHT_NOBITS && kind != 0) else { continue };
+        extent.end = extent.end.max(place.end);
+        if kind == SHT_PROGBITS && flags & SHF_ALLOC == 0 {
+            let name = le32(header, 0).and_then(|at| strings.get(at as usize..)).unwrap_or_default();
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            extent.unloaded.push((name.to_vec(), place));
+        }
+    }
+    Some(())
+}
