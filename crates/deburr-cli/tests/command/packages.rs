@@ -155,7 +155,9 @@ fn limits_are_options() {
 #[test]
 fn few_files_of_a_package_have_lines_and_many_do_not() {
     let scratch = Scratch::new("package-few");
-    let clean: Vec<_> = objects().into_iter().filter(|(name, _)| name.contains("above_baseline/")).collect();
+    // One of them has findings without a baseline.
+    let is_clean = |name: &str| name.contains("above_baseline/") && !name.contains("hit-entry-of-loader");
+    let clean: Vec<_> = objects().into_iter().filter(|(name, _)| is_clean(name)).collect();
     let few = scratch.file("few.tar", &tar(&clean[..2]));
     let many = scratch.file("many.tar", &tar(&[&clean[..], &clean[..]].concat()));
     let lines = |package: &str| {
