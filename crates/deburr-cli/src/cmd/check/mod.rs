@@ -110,18 +110,9 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     }
 
     let Run { mut totals, mut skipped, unread, mut failed, rulings, compared, unclaimed } = run;
-    if unclaimed > 0 {
-        let _ = writeln!(complaints, "deburr: files without a claim, which were held to none: {unclaimed}");
-    }
+    tell_left_out(complaints, unclaimed, compared.left_out);
     let across = deburr_core::across(&compared.files, Some(&plan.analysis.rules));
     totals.add_across(&across);
-    if compared.left_out > 0 {
-        let _ = writeln!(
-            complaints,
-            "deburr: {} files were not compared with others: too many",
-            compared.left_out
-        );
-    }
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     totals.files_skipped = skipped.len() as u64;
     totals.elapsed_seconds = options.statistics.then(|| since.elapsed().as_secs_f64());
@@ -160,6 +151,16 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         (false, true) => 1,
         (false, false) => 0,
     })
+}
+
+/// Says how many files were held to no claim, and how many were not compared with others.
+fn tell_left_out(complaints: &mut dyn Write, unclaimed: u64, not_compared: u64) {
+    if unclaimed > 0 {
+        let _ = writeln!(complaints, "deburr: files without a claim, which were held to none: {unclaimed}");
+    }
+    if not_compared > 0 {
+        let _ = writeln!(complaints, "deburr: {not_compared} files were not compared with others: too many");
+    }
 }
 
 /// How the options want files checked, with warnings of what a profile leaves out.

@@ -2,6 +2,9 @@
 //!
 //! Every count is bounded by the bytes that are left, as each of what it counts takes some: a header cannot say more than it has.
 
+/// Bytes before the first packed stream.
+pub(super) const SIGNATURE: usize = 32;
+
 /// Which bits of a list are set.
 type Bits = Vec<bool>;
 type Parsed<T> = Result<T, String>;
@@ -185,7 +188,7 @@ impl<'h> Cursor<'h> {
     }
 
     fn packed(&mut self) -> Parsed<Vec<(u64, u64)>> {
-        let mut at = self.number()?.saturating_add(super::SIGNATURE as u64);
+        let mut at = self.number()?.saturating_add(SIGNATURE as u64);
         let count = self.count()?;
         let mut packed = Vec::new();
         loop {

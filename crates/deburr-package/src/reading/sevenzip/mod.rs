@@ -13,12 +13,11 @@ use crate::number::{le32, le64};
 use crate::sink::Sink;
 use coders::decoder;
 use flate2::Crc;
-use header::{Archive, Folder, Header, parse};
+use header::{Archive, Folder, Header, SIGNATURE, parse};
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::rc::Rc;
 
-const SIGNATURE: usize = 32;
 /// Bytes of a header: that of a million files with long names.
 const LONGEST_HEADER: u64 = 256 << 20;
 /// Headers that are compressed, each in the one before.

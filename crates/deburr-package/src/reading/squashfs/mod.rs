@@ -5,38 +5,23 @@
 
 mod file;
 mod inode;
+mod superblock;
 mod table;
 
 use super::reader::{Bytes, Flow, Nesting, Reader, Trouble};
-use crate::codec::block::{BlockCodec, Blocks};
+use crate::codec::block::Blocks;
 use crate::codec::meter::Meter;
 use crate::name::shown;
-use crate::number::{le16, le32, le64};
 use crate::sink::Sink;
 use inode::{Inode, entries, inode};
 use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
+use superblock::superblock;
 use table::Tables;
 
-const SUPERBLOCK: usize = 96;
-/// No block is larger (`SQUASHFS_FILE_MAX_SIZE`).
-const LARGEST_BLOCK: u32 = 1 << 20;
 /// Longer paths cannot be used: Linux opens no path above PATH_MAX.
 const LONGEST_PATH: usize = 4096;
-
-/// The superblock, as far as files need it.
-struct Superblock {
-    block_size: u32,
-    fragments: u32,
-    codec: BlockCodec,
-    root: u64,
-    inode_table: u64,
-    directory_table: u64,
-    fragment_table: u64,
-    /// Bytes of the image.
-    size: u64,
-}
 
 /// Reads an image.
 pub(crate) fn read<S: Sink>(
@@ -69,50 +54,6 @@ fn image<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting:
     match walk(reader, path, &tables, nesting) {
         Err(Trouble::Broken(broken)) if broken == number => Ok(()),
         result => result,
-    }
-}
-
-/// Understands the superblock.
-fn superblock(bytes: &[u8]) -> Result<Superblock, String> {
-    let parsed = || {
-        let major = le16(bytes, 28)?;
-        Some((
-            Superblock {
-                block_size: le32(bytes, 12)?,
-                fragments: le32(bytes, 16)?,
-                codec: BlockCodec::Zlib,
-                root: le64(bytes, 32)?,
-                size: le64(bytes, 40)?,
-                inode_table: le64(bytes, 64)?,
-                directory_table: le64(bytes, 72)?,
-                fragment_table: le64(bytes, 80)?,
-            },
-            (major, le16(bytes, 20)?),
-        ))
-    };
-    let Some((parsed, (major, codec))) = parsed().filter(|_| bytes.len() >= SUPERBLOCK) else {
-        return Err("cut off".to_owned());
-    };
-    let codec = match codec {
-        1 => BlockCodec::Zlib,
-        2 => BlockCodec::Lzma,
-        3 => return Err("compressed by lzo: not read".to_owned()),
-        4 => BlockCodec::Xz,
-        5 => BlockCodec::Lz4,
-        6 => BlockCodec::Zstd,
-        other => return Err(format!("compressed by method {other}: not read")),
-    };
-    match () {
-        () if major != 4 => Err(format!("version {major}: not read")),
-        () if !parsed.block_size.is_power_of_two()
-            || !(4096..=LARGEST_BLOCK).contains(&parsed.block_size) =>
-        {
-            Err(format!("blocks of {} bytes", parsed.block_size))
-        }
-        () if parsed.size > bytes.len() as u64 => {
-            Err(format!("cut off: {} of {} bytes are there", bytes.len(), parsed.size))
-        }
-        () => Ok(Superblock { codec, ..parsed }),
     }
 }
 

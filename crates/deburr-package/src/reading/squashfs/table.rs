@@ -3,7 +3,7 @@
 //! A metadata block has two bytes, of which 15 bits are its size and the highest says that it is not compressed, and becomes at
 //! most 8 KiB. A table goes on from one block to the next. Blocks are kept for a while: neighbours are read one after another.
 
-use super::Superblock;
+use super::superblock::Superblock;
 use crate::codec::block::Blocks;
 use crate::number::{le16, le32, le64};
 use std::cell::RefCell;
