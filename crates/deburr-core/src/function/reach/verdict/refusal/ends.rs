@@ -44,8 +44,10 @@ pub(super) struct Ends {
     pub goes_on: bool,
     /// It comes back with this in the register for results.
     pub returned: Option<Value>,
-    /// It calls what is not followed, and which does more than to print.
+    /// It calls what is not followed, or a function of its own that comes back, and which does more than to print.
     pub works: bool,
+    /// It prints.
+    pub prints: bool,
     /// The first text whose address is made on the paths.
     pub text: Option<Svma>,
 }
@@ -57,6 +59,7 @@ impl Ends {
         self.succeeds |= other.succeeds;
         self.goes_on |= other.goes_on;
         self.works |= other.works;
+        self.prints |= other.prints;
         self.text = self.text.or(other.text);
         if let Some(value) = other.returned {
             self.come_back(value);
@@ -329,7 +332,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
             return self.ended(ending, state);
         }
         if called.name.is_some_and(prints) {
-            return back(false);
+            return Ends { prints: true, ..back(false) };
         }
         let Some(callee) = called.function else { return back(true) };
         if self.depth >= MAX_CALLS_DEEP || callee.end - callee.start > MAX_CALLEE_BYTES || self.blocks == 0 {
@@ -359,6 +362,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
             ends.works = true;
             ends.come_back(Value::Unknown);
         }
+        ends.works |= ends.returned.is_some() && !ends.prints;
         Some(ends)
     }
 
