@@ -175,9 +175,9 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
                 continue;
             }
             if known.len() >= MAX_VISITS || self.blocks == 0 {
-                // With more values than are worth it: it was seen where its paths lead.
-                ends.works |= self.blocks == 0;
-                ends.goes_on |= self.blocks == 0;
+                // With more values than are worth it, such as those of a counter: where that leads is not known.
+                ends.works = true;
+                ends.goes_on = true;
                 continue;
             }
             known.push(state.clone());
