@@ -37,6 +37,7 @@ pub fn check(data: &[u8]) {
         guards: if choice.bit(4) { &guard } else { &[] },
         foreign: &foreign,
         chosen: None,
+        families: None,
         samples: choice.bit(7).then_some(&samples),
         when_hot: if choice.bit(5) { &WHEN_HOT } else { &[] },
         made_at_run_time: false,

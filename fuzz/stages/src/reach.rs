@@ -25,7 +25,7 @@ pub fn reach(data: &[u8]) {
     let all = deburr_cpu::Feature::all().fold(FeatureSet::EMPTY, FeatureSet::with);
     let stated = choice.bit(2).then(|| program.functions().first().map(|function| (function.start, all)));
     let stated: Stated = stated.flatten().into_iter().collect();
-    let checks = Checks::find(&image, &linkage, &program, &foreign, (&stated, true));
+    let checks = Checks::find(&image, &linkage, &program, &foreign, (&stated, true), None);
 
     let first = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let higher = deburr_cpu::levels(image.arch).get(2).map_or(first, |level| first.union(level.features));
