@@ -88,7 +88,9 @@ impl Book {
         let of_package = of_package
             .map(|longest| longest.part.as_str())
             .and_then(|part| self.held.iter().find(|held| held.part == part && is_of_arch(held)).cloned());
-        let of_path = || of_path(path, arch).filter(|held| is_of_arch(held)).map(Arc::new);
+        // A package that says anything goes before its paths, also where it is for other machines.
+        let silent = || self.is_silent.then(|| of_path(path, arch)).flatten();
+        let of_path = || silent().filter(is_of_arch).map(Arc::new);
         of_folder.filter(|held| is_of_arch(held)).or(of_package).or_else(of_path)
     }
 }
