@@ -1,4 +1,4 @@
-"""Fetches packages of the distribution, PyPI and npm by their ordinary clients, and finds files in them.
+"""Fetches packages of the distribution, PyPI, npm and Maven by their ordinary clients, and finds files in them.
 
 What cannot be had is a `Missing` with the client's own words: never an empty answer.
 """
@@ -32,9 +32,9 @@ class Files:
     def __init__(self, work):
         self.work = work
 
-    def folder(self, arch, kind, spec):
-        """The unpacked package, and what it is in words."""
-        return getattr(self, kind)(arch, spec)
+    def folder(self, arch, kind, spec, python="3.11"):
+        """The unpacked package, and what it is in words. `python`: of a wheel."""
+        return self.wheel(arch, spec, python) if kind == "wheel" else getattr(self, kind)(arch, spec)
 
     def deb(self, arch, spec):
         package, _, version = spec.partition("=")
@@ -49,14 +49,14 @@ class Files:
             raise Superseded(f"{package} ({arch}): the sample has {version}, the distribution {found}")
         return folder, f"{package} {found}"
 
-    def wheel(self, arch, spec):
+    def wheel(self, arch, spec, python="3.11"):
         folder = os.path.join(self.work, "wheels-" + arch, spec)
         if not os.path.isdir(folder):
             tags = ["2_35", "2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17", "2_12", "2_5"]
             platforms = [part for tag in tags for part in ("--platform", f"manylinux_{tag}_{arch}")]
             platforms += [part for tag in ("2014", "2010", "1") for part in ("--platform", f"manylinux{tag}_{arch}")]
             cache = folder + ".download"
-            done = run([sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.11",
+            done = run([sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--python-version", python,
                         *platforms, "-d", cache, spec])
             if done.returncode != 0:
                 raise Missing(f"{spec} ({arch}): {(done.stderr.strip() or 'pip failed').splitlines()[-1]}")
@@ -79,6 +79,25 @@ class Files:
             os.rename(folder + ".part", folder)
             shutil.rmtree(cache)
         return folder, " ".join(spec.rsplit("@", 1))
+
+    def mvn(self, _, spec):
+        """GROUP:ARTIFACT:VERSION[:CLASSIFIER]."""
+        folder = os.path.join(self.work, "mvn", spec.replace(":", "+"))
+        if not os.path.isdir(folder):
+            cache = folder + ".download"
+            os.makedirs(cache, exist_ok=True)
+            group, artifact, version, *classifier = spec.split(":")
+            named = ":".join([group, artifact, version, "jar", *classifier])
+            done = run(["mvn", "-B", "-q", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy", f"-Dartifact={named}",
+                        f"-DoutputDirectory={cache}"], cwd=cache)
+            if done.returncode != 0:
+                said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+                raise Missing(f"{spec}: {(said or ['mvn failed'])[0]}")
+            with zipfile.ZipFile(glob.glob(os.path.join(cache, "*.jar"))[0]) as archive:
+                archive.extractall(folder + ".part")
+            os.rename(folder + ".part", folder)
+            shutil.rmtree(cache)
+        return folder, " ".join(spec.split(":")[1:])
 
     def sysroot(self):
         """The distribution's C library and Python for AArch64, as one tree for `qemu-aarch64 -L`."""

@@ -9,7 +9,8 @@ class Subject:
 
     `use` is Python code that loads and uses the file ({file} is its path), `run` a command line; with neither it is only
     loaded. `needs` are packages of the same kind (`deb:NAME` for the distribution's) that have to be there for that.
-    `stated` is the level where no run tells it, with the reason in `why`; with a reason it is not run at all.
+    `stated` is the level where no run tells it, with the reason in `why`; with a reason it is not run at all. `python` is the version whose wheel
+    is meant.
     """
 
     arch: str
@@ -21,6 +22,7 @@ class Subject:
     needs: list[str] = dataclasses.field(default_factory=list)
     stated: str | None = None
     why: str = ""
+    python: str = "3.11"
 
     @property
     def key(self):

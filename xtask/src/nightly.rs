@@ -70,6 +70,10 @@ pub fn run(seconds: u32) -> Result<(), String> {
         "the survey of released files, compared with its frozen figures",
         Command::new("scripts/survey").args(survey),
     );
+    step(
+        "the files of public reports, none of which may die and be answered as running",
+        Command::new("scripts/reports").arg("--compare"),
+    );
     faults.extend(table.err());
     // How far coverage grows from the committed inputs shows whether more of them are worth finding.
     let targets = if missing.is_none() { &TARGETS[..] } else { &[] };
