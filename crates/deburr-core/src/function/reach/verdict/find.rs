@@ -103,8 +103,8 @@ impl Checks {
             checks.presumption = presumption.map(Box::new);
             checks.by_name = names.map(|names| names.believed(&unknown)).unwrap_or_default();
         }
-        checks.guardable = guardable(&file, &learnt, &roots);
-        checks.refusal = refusal::find(&file, &learnt);
+        checks.guardable = guardable(file, &learnt, &roots);
+        checks.refusal = refusal::find(file, &learnt);
         checks.facts = learnt.facts;
         checks.imported = imported(file, &checks.facts);
         checks.named = named(file, &learnt.summaries);

@@ -113,16 +113,16 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
         }
         state.flags = Flags::Unknown;
         match graph.find(to).filter(|&(_, insn)| insn == 0) {
-            Some((to, _)) => self.from_block(graph, to, state),
+            Some((to, _)) => self.ends_of_block(graph, to, state),
             None => self.out_of_function(to, state),
         }
     }
 
     /// Where control ends from a block of a function on.
-    pub(super) fn from_place(&mut self, graph: &Graph, block: usize) -> Ends {
+    pub(super) fn ends_at(&mut self, graph: &Graph, block: usize) -> Ends {
         self.blocks = MAX_BLOCKS;
         let state = self.in_frame(graph);
-        self.from_block(graph, block, state)
+        self.ends_of_block(graph, block, state)
     }
 
     /// What is known anywhere in a function: the frame that its first block makes.
@@ -162,7 +162,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
     }
 
     /// Runs blocks until there are no others.
-    fn from_block(&mut self, graph: &Graph, first: usize, state: State) -> Ends {
+    fn ends_of_block(&mut self, graph: &Graph, first: usize, state: State) -> Ends {
         let mut seen: BTreeMap<usize, Vec<State>> = BTreeMap::new();
         let mut edges: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         // Blocks in which a path ends, and those that act.
@@ -351,7 +351,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
         }
         state.flags = Flags::Unknown;
         self.depth += 1;
-        let mut ends = self.from_block(&graph, first, state);
+        let mut ends = self.ends_of_block(&graph, first, state);
         self.depth -= 1;
         if catches(self.file, &graph) && ends.throws {
             ends.throws = false;

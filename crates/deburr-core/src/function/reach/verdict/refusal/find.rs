@@ -118,7 +118,7 @@ impl Finder<'_, '_, '_> {
             self.branch(&graph, (first, block), (start, role, is_caught));
             for callee in self.callees(&graph, block) {
                 // Where nothing comes after it but a few words, a few words are what the program is for.
-                let after = self.explorer.from_place(&graph, block);
+                let after = self.explorer.ends_at(&graph, block);
                 let may_part = !is_farewell(&after, role);
                 if self.is_unavoidable(&graph, (first, block), role, (is_caught, may_part)) {
                     self.function(callee.start, Role::Initialiser, (is_caught, depth + 1));
@@ -196,7 +196,7 @@ impl Finder<'_, '_, '_> {
         (is_caught, may_part): (bool, bool),
     ) -> bool {
         is_unavoidable(graph, (first, block), &mut self.explorer, |explorer, at| {
-            let ends = explorer.from_place(graph, at);
+            let ends = explorer.ends_at(graph, at);
             is_refusal(&ends, role, is_caught) || (may_part && is_farewell(&ends, role))
         })
     }

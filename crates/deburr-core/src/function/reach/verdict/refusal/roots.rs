@@ -1,12 +1,13 @@
 //! The functions that run when the program starts, or when the library is loaded, whatever its user wants of it.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Svma};
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::function::reach::verdict::edges::mains;
 use crate::function::reach::verdict::unconditional::handed_out;
 use crate::image::{ArrayKind, Kind};
-use std::collections::BTreeMap;
+use crate::insn::{Operation, Reg};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What it means that such a function comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,10 @@ pub(super) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Role> {
     let entries = image.entries.iter().copied().filter(|&svma| !finishes(svma));
     roots.extend(entries.filter_map(|svma| Some((image.code_offset(svma)?, Role::Initialiser))));
     let rusts = mains(file);
-    for main in entry.into_iter().flat_map(|entry| handed_out(file, entry)) {
+    let handed = |entry| {
+        handed_out(file, entry).into_iter().chain(handed_in_registers(file, entry)).collect::<BTreeSet<_>>()
+    };
+    for main in entry.into_iter().flat_map(handed) {
         roots.insert(main, Role::Main);
         if rusts.contains(&main) {
             // Rust's `main` is the function whose address goes to `lang_start`.
@@ -65,6 +69,40 @@ pub(super) fn roots(file: &View<'_, '_>) -> BTreeMap<CodeOffset, Role> {
         roots.extend(go(file).map(|start| (start, Role::Initialiser)));
     }
     roots
+}
+
+/// The functions whose addresses the entry point has in registers, as immediates (`mov rdi, offset main`, x86-64 without PIE) or
+/// loaded from a cell of a page (`adrp x0, page; ldr x0, [x0, main@got]`, AArch64).
+fn handed_in_registers(file: &View<'_, '_>, entry: CodeOffset) -> Vec<CodeOffset> {
+    let (image, program) = (file.image, file.program);
+    let graph = program.function_from(entry).and_then(|function| file.graph(function));
+    let mut handed = Vec::new();
+    for block in graph.iter().flat_map(|graph| &graph.blocks) {
+        let mut pages: Vec<(Reg, u64)> = Vec::new();
+        for insn in &block.insns {
+            let page_of = |base: Reg| pages.iter().find(|(reg, _)| *reg == base).map(|(_, page)| *page);
+            let read =
+                insn.memory.filter(|memory| memory.read && memory.index.is_none() && !memory.write_back);
+            let cell = read.and_then(|memory| {
+                Some(Svma(page_of(memory.base?)?.wrapping_add_signed(memory.displacement)))
+            });
+            handed.extend(cell.and_then(|cell| file.linkage.cell(cell)));
+            let made = insn.imm.map(|imm| imm as u64);
+            match (insn.operation, insn.dst, made) {
+                (Operation::Address, Some(dst), Some(page)) => {
+                    pages.retain(|(reg, _)| *reg != dst);
+                    pages.push((dst, page));
+                }
+                (operation, Some(dst), made) => {
+                    pages.retain(|(reg, _)| *reg != dst);
+                    handed.extend(made.filter(|_| operation == Operation::Move).map(Svma));
+                }
+                _ => {}
+            }
+        }
+    }
+    let starts = handed.into_iter().filter_map(|svma| image.code_offset(svma));
+    starts.filter(|&start| program.function_from(start).is_some()).collect()
 }
 
 /// What Go's runtime runs: `main.main`, and the `init` functions of all packages before it.
