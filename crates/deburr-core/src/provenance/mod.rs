@@ -5,50 +5,14 @@
 //! function without a name is its owner's, and so is everything in a relocatable object, which nothing was linked into. A
 //! shared library that is itself the runtime, by its soname, is its owner's as a whole.
 
+mod origin;
 mod rows;
 
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Symbol, SymbolKind, SymbolOrigin, needed};
+pub use origin::Origin;
 use rows::{GO_STANDARD, LIBRARY_SOURCES, REPLACEABLE, RUNTIME_SONAMES, RUST_CRATES, RUST_SYMBOLS};
-use serde::{Deserialize, Serialize};
-
-/// Who wrote a function that the file's owner did not write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Origin {
-    /// Go's runtime and standard library.
-    GoRuntime,
-    /// Rust's standard library.
-    RustStd,
-    /// A C library that is linked statically.
-    CLibrary,
-    /// The helpers that compilers call: libgcc, compiler-rt.
-    CompilerRuntime,
-}
-
-impl Origin {
-    /// As JSON has it: `go-runtime`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Origin::GoRuntime => "go-runtime",
-            Origin::RustStd => "rust-std",
-            Origin::CLibrary => "c-library",
-            Origin::CompilerRuntime => "compiler-runtime",
-        }
-    }
-
-    /// As text has it: `Go's runtime`.
-    pub const fn described(self) -> &'static str {
-        match self {
-            Origin::GoRuntime => "Go's runtime",
-            Origin::RustStd => "Rust's standard library",
-            Origin::CLibrary => "the C library",
-            Origin::CompilerRuntime => "the compiler's runtime",
-        }
-    }
-}
 
 /// Global functions of a C library in a row, by address, from which on they are the C library. Static programs with Debian 12's
 /// glibc have one row of 780 and more, and with musl one of 86 where they use `printf` and threads. A replacement of the

@@ -1,6 +1,6 @@
 //! What is known of runtimes, a source for each list.
 
-use super::Origin;
+use super::origin::Origin;
 
 /// First parts of the import paths of Go's standard library, and of what it contains: `go list std` of Go 1.26.
 pub(super) const GO_STANDARD: &[&str] = &[
