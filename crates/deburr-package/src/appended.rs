@@ -48,6 +48,9 @@ pub(crate) enum Kind {
     Unread,
 }
 
+/// Bytes of an ELF header: no section begins in it.
+const ELF_HEADER: usize = 52;
+
 /// Bytes that a linker, a signer or an archiver may leave after the end.
 const PADDING: usize = 4096;
 
@@ -108,7 +111,8 @@ fn is_script_of_node(notes: &[u8]) -> bool {
 
 /// What a section holds that is not loaded: nothing, mostly.
 fn of_section(bytes: &[u8], name: &[u8], range: &Range<usize>) -> Option<Appended> {
-    let content = bytes.get(range.clone())?;
+    // The file itself is not what it carries.
+    let content = bytes.get(range.clone()).filter(|_| range.start >= ELF_HEADER)?;
     // Debug information has compressed sections, and a compressed file of symbols.
     if [&b".debug"[..], b".zdebug", b".gnu", b".comment", b".llvm"]
         .iter()
