@@ -4,9 +4,9 @@
 
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
+use super::batch::Scope;
 use super::fail_on::FailOn;
 use super::format::{Destination, FormatParser, ReportFormat};
-use super::scope::Scope;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -19,7 +19,6 @@ pub(crate) mod format;
 mod offers;
 pub(crate) mod pack;
 pub(crate) mod record;
-pub(crate) mod scope;
 pub(crate) mod show;
 pub(crate) mod tables;
 

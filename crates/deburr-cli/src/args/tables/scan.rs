@@ -1,9 +1,9 @@
 //! The options of `deburr scan`.
 
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
+use crate::args::batch::Scope;
 use crate::args::batch::{Batch, Packages, Progress};
 use crate::args::format::Format;
-use crate::args::scope::Scope;
 use crate::cmd::scan::item::Part;
 use crate::system_error::error_text;
 use clap::Args;
