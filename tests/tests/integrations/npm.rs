@@ -22,7 +22,10 @@ fn a_package_of_npm_is_held_to_its_cpu() {
     };
     let (status, text) = check(&pack("x64", V3), &["--fail-on", "error"]);
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains("1.0.0.tgz!package/scale.node: x86_64, needs x86-64-v3"), "{text}");
+    assert!(
+        text.contains("1.0.0.tgz!package/scale.node: x86_64, dies on x86-64-v1: needs x86-64-v3"),
+        "{text}"
+    );
     assert!(
         text.contains("  claims x86-64-v1: ") && text.contains("error[claim-exceeded] 1 finding"),
         "{text}"

@@ -28,7 +28,7 @@ fn microsofts_validator_has_nothing_to_say_with_its_rules_for_github() {
     let fixtures = repository().join("crates/deburr-core/fixtures/llsc_loop");
     fs::copy(fixtures.join("hit-cas.o"), scratch.join("lib/cas.o")).unwrap();
     for (name, options) in [("clean", &["--select", "mfence"][..]), ("found", &["--baseline", "x86-64-v1"])] {
-        let report = scratch.join(&format!("{name}.sarif"));
+        let report = scratch.join(format!("{name}.sarif"));
         let mut check = Command::new(deburr());
         check.arg("check").args(options).arg(format!("--format=sarif={}", report.display())).arg("lib");
         let output = check.current_dir(scratch.path()).output().unwrap();
@@ -37,7 +37,7 @@ fn microsofts_validator_has_nothing_to_say_with_its_rules_for_github() {
         let results = document["runs"][0]["results"].as_array().unwrap();
         assert_eq!(results.is_empty(), name == "clean", "{results:?}");
 
-        let verdict = scratch.join(&format!("{name}.validated.sarif"));
+        let verdict = scratch.join(format!("{name}.validated.sarif"));
         let mut validate = Command::new(&validator);
         validate.env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1");
         validate.arg("validate").arg(&report).args(["--rule-kind", "Sarif;Ghas", "--output"]);

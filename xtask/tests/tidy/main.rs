@@ -143,16 +143,17 @@ fn decoders_stay_in_insn_and_object_stays_in_image() {
 }
 
 /// The core's stages, in groups: each names only what is in earlier groups, and nothing else of its own.
-const STAGES: [&[&str]; 12] = [
+const STAGES: [&[&str]; 13] = [
     &["address", "pattern"],
     &["image", "insn"],
     &["function"],
     &["finding", "idiom"],
-    &["benchmark", "danger", "profile", "provenance", "remedy"],
+    &["benchmark", "profile", "provenance", "remedy"],
+    &["danger"],
     &["rule"],
     &["report"],
     &["front", "request"],
-    &["advice", "guards"],
+    &["advice", "guards", "siblings"],
     &["check"],
     &["entered", "listing"],
     &["diff"],

@@ -248,7 +248,8 @@ fn programs_of_other_systems_are_named_and_fail_where_the_user_names_them() {
     let mut found: Vec<_> =
         document["skipped"].as_array().unwrap().iter().map(|skip| skip["kind"].as_str().unwrap()).collect();
     let mut wanted = kinds.each_ref().map(|kind| kind.2).to_vec();
-    (found.sort_unstable(), wanted.sort_unstable());
+    found.sort_unstable();
+    wanted.sort_unstable();
     assert_eq!(found, wanted);
     scratch.file("tree/second.exe", &pe());
     let text = stdout(&deburr(&["check", &tree]));

@@ -49,6 +49,8 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ("check", "add_allowances") => vec![case("--add-allowances={} lib.so", "[[allow]]")],
         ("fix", "output") => vec![case("-o {} lib.so", "GNU")],
         ("fix", "dispatch") => vec![case("--dispatch {} lib.so", "")],
+        ("diff", "format") => vec![case("lib.so lib.so --format html={}", "<html")],
+        ("compare", "format") => vec![case(&format!("{measured} --format html={{}}"), "<html")],
         ("compare", "html") => vec![case(&format!("{measured} --html {{}}"), "<html")],
         ("compare", "export_hyperfine") => {
             vec![case(
@@ -68,6 +70,7 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ("record", "output") => {
             vec![case("--event cpu-clock -o {} -- /bin/true lib.so", "PERFILE2")]
         }
+        ("bench", "format") => vec![case("--show record.json --format html={}", "<html")],
         ("bench", "html") => vec![case("--show record.json --html {}", "<html")],
         _ => panic!("{verb} {option}: no command tries it"),
     }

@@ -3,7 +3,7 @@
 
 use super::case;
 use deburr_tests::reach::Outcome::{DiesOfSigill, Prints};
-use deburr_tests::reach::{Build, Case};
+use deburr_tests::reach::{Build, Case, reports};
 
 const AARCH64: &[Build] = &[
     ("aarch64-linux-gnu-gcc", "-O2"),
@@ -549,3 +549,12 @@ case!(
     the_argument_of_an_exported_function_carries,
     Case { builds: &[("aarch64-linux-gnu-gcc", "-O2 -DBY_ARGUMENT")], ..HOSTED }
 );
+
+/// The import that may carry what nobody tests is named.
+#[test]
+fn an_import_that_may_carry_it_is_named() {
+    let case = what_a_name_may_lead_to_carries::CASE;
+    for (_, report) in reports("aarch64::an_import_that_may_carry_it_is_named", &case) {
+        assert_eq!(report["isa_groups"][0]["import"], "dlsym", "{}", report["isa_groups"]);
+    }
+}
