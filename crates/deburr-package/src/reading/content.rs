@@ -38,10 +38,9 @@ pub(super) fn content<S: Sink>(
             let mut whole = first.as_slice().chain(stream);
             // A script may have a zip file after it, which shows at its end.
             if first.starts_with(b"#!") && first.len() >= BLOCK {
-                let Some(held) = reader.held(path, &mut whole)? else { return Ok(()) };
-                let result = found(reader, path, sniff_whole(&held), Bytes::Slice(&held), nesting);
-                reader.release(&held);
-                return result;
+                return reader.whole(path, Bytes::Stream(&mut whole, None), |reader, whole| {
+                    found(reader, path, sniff_whole(whole), Bytes::Slice(whole), nesting)
+                });
             }
             found(reader, path, sniff(&first), Bytes::Stream(&mut whole, size), nesting)
         }

@@ -8,11 +8,10 @@ use crate::name::shown;
 use crate::number::{le16, le32};
 use crate::sink::Sink;
 use crate::sniff::ISO_DESCRIPTOR;
+use crate::tar::LONGEST_NAME;
 use std::collections::HashSet;
 use std::io::{self, Read};
 
-/// Longer paths cannot be used: Linux opens no path above PATH_MAX.
-const LONGEST_PATH: usize = 4096;
 /// Parts of one file: each has up to 4 GiB.
 const MOST_PARTS: usize = 1024;
 
@@ -37,15 +36,7 @@ pub(crate) fn read<S: Sink>(
     bytes: Bytes<'_>,
     nesting: Nesting,
 ) -> Flow {
-    match bytes {
-        Bytes::Slice(slice) => image(reader, path, slice, nesting),
-        Bytes::Stream(stream, _) => {
-            let Some(held) = reader.held(path, stream)? else { return Ok(()) };
-            let result = image(reader, path, &held, nesting);
-            reader.release(&held);
-            result
-        }
-    }
+    reader.whole(path, bytes, |reader, whole| image(reader, path, whole, nesting))
 }
 
 fn image<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting: Nesting) -> Flow {
@@ -73,7 +64,7 @@ fn image<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting:
             reader.begin_member()?;
             let is_new = || !record.name.is_empty() && !record.name.contains(&b'/');
             if record.flags & DIRECTORY != 0 {
-                if name.len() > path.len() + LONGEST_PATH {
+                if name.len() > path.len() + LONGEST_NAME {
                     reader.skip(&name, "iso9660: a path that is too long", true)?;
                 } else if is_new() && seen.insert(record.extent) {
                     below.push((name + "/", record));

@@ -253,6 +253,24 @@ impl<'s, S: Sink> Reader<'s, S> {
         }
     }
 
+    /// Reads what is needed as a whole: in place, or held in memory while it is read where it comes as a stream.
+    pub(crate) fn whole(
+        &mut self,
+        path: &str,
+        bytes: Bytes<'_>,
+        read: impl FnOnce(&mut Self, &[u8]) -> Flow,
+    ) -> Flow {
+        match bytes {
+            Bytes::Slice(slice) => read(self, slice),
+            Bytes::Stream(stream, _) => {
+                let Some(held) = self.held(path, stream)? else { return Ok(()) };
+                let result = read(self, &held);
+                self.release(&held);
+                result
+            }
+        }
+    }
+
     /// Reads all of a stream whose length nobody states, and holds it; `None` after the reason was reported.
     pub(crate) fn held(&mut self, path: &str, stream: &mut dyn Read) -> Flow<Option<Vec<u8>>> {
         let most = self.meter.limits.member_bytes.saturating_sub(self.held);

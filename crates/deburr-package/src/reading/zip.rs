@@ -17,15 +17,7 @@ pub(crate) fn read<S: Sink>(
     bytes: Bytes<'_>,
     nesting: Nesting,
 ) -> Flow {
-    match bytes {
-        Bytes::Slice(slice) => members(reader, path, slice, nesting),
-        Bytes::Stream(stream, _) => {
-            let Some(held) = reader.held(path, stream)? else { return Ok(()) };
-            let result = members(reader, path, &held, nesting);
-            reader.release(&held);
-            result
-        }
-    }
+    reader.whole(path, bytes, |reader, whole| members(reader, path, whole, nesting))
 }
 
 fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting: Nesting) -> Flow {

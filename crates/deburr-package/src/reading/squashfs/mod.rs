@@ -13,15 +13,13 @@ use crate::codec::block::Blocks;
 use crate::codec::meter::Meter;
 use crate::name::shown;
 use crate::sink::Sink;
+use crate::tar::LONGEST_NAME;
 use inode::{Inode, entries, inode};
 use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 use superblock::superblock;
 use table::Tables;
-
-/// Longer paths cannot be used: Linux opens no path above PATH_MAX.
-const LONGEST_PATH: usize = 4096;
 
 /// Reads an image.
 pub(crate) fn read<S: Sink>(
@@ -30,15 +28,7 @@ pub(crate) fn read<S: Sink>(
     bytes: Bytes<'_>,
     nesting: Nesting,
 ) -> Flow {
-    match bytes {
-        Bytes::Slice(slice) => image(reader, path, slice, nesting),
-        Bytes::Stream(stream, _) => {
-            let Some(held) = reader.held(path, stream)? else { return Ok(()) };
-            let result = image(reader, path, &held, nesting);
-            reader.release(&held);
-            result
-        }
-    }
+    reader.whole(path, bytes, |reader, whole| image(reader, path, whole, nesting))
 }
 
 fn image<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nesting: Nesting) -> Flow {
@@ -81,7 +71,7 @@ fn walk<S: Sink>(reader: &mut Reader<'_, S>, path: &str, tables: &Tables<'_>, ne
                 continue;
             }
             match entry.is_directory {
-                true if name.len() > path.len() + LONGEST_PATH => {
+                true if name.len() > path.len() + LONGEST_NAME => {
                     reader.skip(&name, "squashfs: a path that is too long", true)?;
                 }
                 true => below.push((name + "/", entry.reference)),
