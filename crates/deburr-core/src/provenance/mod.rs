@@ -194,7 +194,18 @@ fn c_library(image: &Image<'_>) -> Vec<Extent> {
     let has_library = rows.iter().any(|row| row.count >= LEAST_ROW);
     let is_library =
         |row: &Row| row.count >= LEAST_ROW || (has_library && row.is_reserved && !row.is_replaced);
-    rows.into_iter().filter(is_library).map(|row| row.extent).collect()
+    let rows = rows.into_iter().filter(is_library);
+    rows.map(|row| Extent { start: first_local(image, row.extent.start), ..row.extent }).collect()
+}
+
+/// Where the local functions begin that are placed just before a C library's first global one and have names that only the
+/// implementation may define (C11, section 7.1.3): glibc's `__libc_start_call_main`.
+fn first_local(image: &Image<'_>, global: Svma) -> Svma {
+    let is_function =
+        |symbol: &&Symbol<'_>| matches!(symbol.kind, SymbolKind::Function | SymbolKind::IfuncResolver);
+    let before = image.symbols.iter().filter(is_function).rev().skip_while(|symbol| symbol.svma >= global);
+    let is_reserved = |symbol: &&Symbol<'_>| !symbol.is_global && symbol.name.starts_with("__");
+    before.take_while(is_reserved).last().map_or(global, |symbol| symbol.svma)
 }
 
 #[cfg(test)]
