@@ -4,13 +4,14 @@
 //! In: what the file's code tests, and the verdicts. Out: a remark. It is a property of the query, and does not depend on
 //! whether the way from the query to the functions was followed. Source: Intel SDM, volume 1, section 14.3.
 
-use crate::address::Svma;
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Program;
 use crate::function::reach::{Checks, Reach, Verdict};
 use crate::image::{Image, Linkage};
 use crate::insn::{self, Class, Insn, Operation};
 use deburr_cpu::query::cpuid_place;
 use deburr_cpu::{Arch, FeatureSet};
+use std::collections::BTreeSet;
 
 /// Whether code tests what CPUID says of such registers, and uses them, and nothing in the file reads XCR0 or tests
 /// whether the system lets programs read it.
@@ -38,7 +39,7 @@ pub(super) fn trusts_cpuid_alone(
         && !operations().any(|operation| operation == Operation::ReadExtendedControl)
         && !linkage.is_some_and(|linkage| linkage.imports.iter().any(|import| Checks::answers(import.name)))
         && checks.is_some_and(|checks| has_saved_state(checks.tested()))
-        && !queries.iter().any(|&query| tests_osxsave((image, program), query))
+        && !receivers(image, program, &queries).into_iter().any(|function| tests_osxsave(image, function))
 }
 
 /// Whether a feature is among them that works on registers which the operating system must save.
@@ -46,14 +47,23 @@ fn has_saved_state(features: FeatureSet) -> bool {
     features.iter().any(|feature| cpuid_place(feature).is_some_and(|place| place.xcr0 != 0))
 }
 
-/// Whether the function that a query is in tests the bit that says whether `xgetbv` can be run (leaf 1, ECX, bit 27): what
-/// it goes on to trust may be read elsewhere, and the system saves at least something.
-fn tests_osxsave((image, program): (&Image<'_>, &Program), query: Svma) -> bool {
-    let function = image.code_offset(query).and_then(|at| program.function_at(at));
-    let Some(extent) = function.map(|function| program.whole(function).extent(image)) else { return false };
+/// The functions that queries are in, and those that call them: unoptimised code has `__get_cpuid` of <cpuid.h> as a function of its
+/// own, and tests what that brings.
+fn receivers(image: &Image<'_>, program: &Program, queries: &[Svma]) -> BTreeSet<Extent> {
+    let whole_at = |at| program.function_at(at).map(|function| program.whole(function));
+    let queriers = queries.iter().filter_map(|&query| whole_at(image.code_offset(query)?));
+    let starts: BTreeSet<CodeOffset> = queriers.clone().map(|function| function.start).collect();
+    let calls = program.calls().filter(|call| starts.contains(&call.to));
+    let callers = calls.filter_map(|call| whole_at(call.from));
+    queriers.chain(callers).map(|function| function.extent(image)).collect()
+}
+
+/// Whether a function tests the bit that says whether `xgetbv` can be run (leaf 1, ECX, bit 27): what it goes on to trust may be
+/// read elsewhere, and the system saves at least something.
+fn tests_osxsave(image: &Image<'_>, function: Extent) -> bool {
     let decoded = |svma: Svma| insn::decode(image.arch, image.bytes_at(svma)?, svma);
-    let insns = std::iter::successors(decoded(extent.start), |insn| decoded(insn.next()));
-    insns.take_while(|insn| insn.svma < extent.end).any(|insn| is_test_of_osxsave(&insn))
+    let insns = std::iter::successors(decoded(function.start), |insn| decoded(insn.next()));
+    insns.take_while(|insn| insn.svma < function.end).any(|insn| is_test_of_osxsave(&insn))
 }
 
 fn is_test_of_osxsave(insn: &Insn) -> bool {
