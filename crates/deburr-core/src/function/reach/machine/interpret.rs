@@ -9,7 +9,7 @@ use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::domain::state::{Flags, State, narrowed, stack_pointer};
+use crate::function::reach::domain::state::{Flags, State, stack_pointer};
 use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::trap::Trap;
 use crate::function::reach::domain::value::{Outcome, Value};
@@ -297,10 +297,7 @@ impl Run<'_, '_, '_> {
         let mut edges = Vec::new();
         match last.flow {
             Flow::Branch(target) => {
-                let (taken, passed) = self.transfer.branch(last, &state);
-                let other = state.clone();
-                let taken = state.after(&taken, last.svma, true).map(|state| narrowed(last, state, true));
-                let passed = other.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
+                let (taken, passed) = self.transfer.edges(last, state);
                 if let Some(state) = taken {
                     match place(target) {
                         Some(to) => edges.push(Onward::To(to, state)),
@@ -385,7 +382,9 @@ impl Run<'_, '_, '_> {
 
     /// A jump to another function through a pointer.
     fn tail_to_pointer(&mut self, insn: &Insn, mut state: State) {
-        self.tell_call(&state);
+        if self.transfer.memory.records_told {
+            self.tell_call(&self.target(insn, &state), &state);
+        }
         self.clobber(&mut state, None, true);
         self.leave(insn, state);
     }
@@ -436,12 +435,12 @@ impl Run<'_, '_, '_> {
     /// A call, or a jump that takes its place: what is known after it; `None` if it does not come back.
     fn call(&mut self, insn: &Insn, mut state: State, is_jump: bool) -> Option<State> {
         let file = self.transfer.file;
-        let target = match insn.flow {
-            Flow::Call(target) => Some(target),
+        let (target, pointer) = match insn.flow {
+            Flow::Call(target) => (Some(target), Value::Unknown),
             _ => {
-                let target = self.target(insn, &state);
-                self.transfer.effects.let_out(self.transfer.file, &target, insn, UseKind::Called, &state);
-                target.as_constant().map(Svma)
+                let pointer = self.target(insn, &state);
+                self.transfer.effects.let_out(self.transfer.file, &pointer, insn, UseKind::Called, &state);
+                (pointer.as_constant().map(Svma), pointer)
             }
         };
         let callee = target.and_then(|target| file.called_at(target));
@@ -498,9 +497,9 @@ impl Run<'_, '_, '_> {
                     if !self.given_up.contains(&callee.start) {
                         return after;
                     }
-                    self.tell_call(&state);
+                    self.tell_call(&pointer, &state);
                 }
-                None => self.tell_call(&state),
+                None => self.tell_call(&pointer, &state),
             }
         }
         if let Some(callee) = callee {
@@ -570,10 +569,10 @@ impl Run<'_, '_, '_> {
         told
     }
 
-    /// Records what a call shows.
-    fn tell_call(&mut self, state: &State) {
+    /// Records what a call shows, also by what it calls where that was chosen: `pointer` is what it goes through.
+    fn tell_call(&mut self, pointer: &Value, state: &State) {
         if self.transfer.memory.records_told {
-            let told = self.given_to_call(state);
+            let told = self.given_to_call(state).union(Told::of(pointer));
             self.transfer.tell(told);
         }
     }

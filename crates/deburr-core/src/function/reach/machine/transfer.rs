@@ -6,7 +6,7 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::reach::domain::lanes::{self, Halves};
-use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, stack_pointer};
+use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, narrowed, stack_pointer};
 use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::value::{Outcome, Value};
 use crate::function::reach::file::pc_relative::literal;
@@ -775,8 +775,17 @@ impl Transfer<'_, '_, '_> {
         state.test(insn.condition.unwrap_or(Condition::Other))
     }
 
+    /// The states on the edges out of a branch, if it is taken and if it is not; `None` where it never has that outcome.
+    pub(crate) fn edges(&self, branch: &Insn, state: State) -> (Option<State>, Option<State>) {
+        let (taken, passed) = self.branch(branch, &state);
+        let after = |state: State, outcome: &Outcome, is_taken| {
+            state.after(outcome, branch.svma, is_taken).map(|state| narrowed(branch, state, is_taken))
+        };
+        (after(state.clone(), &taken, true), after(state, &passed, false))
+    }
+
     /// What is known on either edge out of a branch.
-    pub(crate) fn branch(&self, insn: &Insn, state: &State) -> (Outcome, Outcome) {
+    fn branch(&self, insn: &Insn, state: &State) -> (Outcome, Outcome) {
         let width = if insn.width == 0 { 8 } else { insn.width };
         let (zero, nonzero) = match insn.operation {
             Operation::BranchZero => self.source(insn, state).equals(0, width),

@@ -7,7 +7,7 @@
 use crate::address::{CodeOffset, Svma};
 use crate::function::Function;
 use crate::function::block::Graph;
-use crate::function::reach::domain::state::{Flags, State, narrowed, stack_pointer};
+use crate::function::reach::domain::state::{Flags, State, stack_pointer};
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::abi;
 use crate::function::reach::file::view::View;
@@ -265,10 +265,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
         let place = |svma: Svma| graph.find(svma).filter(|&(_, insn)| insn == 0).map(|(block, _)| block);
         match last.flow {
             Flow::Branch(target) => {
-                let (taken, passed) = self.transfer.branch(last, &state);
-                let other = state.clone();
-                let taken = state.after(&taken, last.svma, true).map(|state| narrowed(last, state, true));
-                let passed = other.after(&passed, last.svma, false).map(|state| narrowed(last, state, false));
+                let (taken, passed) = self.transfer.edges(last, state);
                 if let Some(state) = taken {
                     self.go(&mut step, place(target), target, state);
                 }
