@@ -24,7 +24,7 @@ fn analyse(bytes: &[u8]) -> Result<Option<f64>, Box<dyn Error + Send + Sync>> {
     let start = thread_seconds();
     let linkage = Linkage::parse(&image);
     let checks = Checks::find(&image, &linkage, &program, &[], (&Stated::default(), true), None);
-    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let permitted = deburr_cpu::universal_features(image.arch);
     black_box(checks.judge(&image, &program, permitted, &Stated::default()));
     Ok(Some(thread_seconds() - start))
 }

@@ -1,7 +1,6 @@
 //! The driver: bytes → report. This is the line of the crate on one screen.
 
 use crate::advice;
-use crate::danger;
 use crate::finding::Finding;
 use crate::front::open;
 use crate::function::Program;
@@ -118,8 +117,8 @@ pub(crate) fn examine<T>(
     // Where nobody wants to know what dies, there is no answer that could be mistaken for a clean one.
     let is_judged = rules.iter().any(|rule| rule.id == rule::of_answer(request.claim.is_some()));
     if let Some(features) = request.baseline.filter(|_| is_judged && !request.made_at_run_time) {
-        let refused = context.refusal.map(|refusal| danger::refused::missing(image.arch, refusal, features));
-        let refused = refused.unwrap_or(FeatureSet::EMPTY);
+        let refused =
+            checks.as_ref().map_or(FeatureSet::EMPTY, |checks| checks.refused(image.arch, features));
         let name = request.claim.map(|claim| claim.level).or(request.baseline_name).unwrap_or_default();
         baseline::answer(&mut report, &image, (name, features), (&above_baseline, refused));
     }

@@ -68,7 +68,7 @@ impl<'a> Guards<'a> {
         program: &Program,
         with_all: &[Verdict],
     ) -> Vec<GuardUse> {
-        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::universal_features(image.arch);
         let judge = |is_chosen: &dyn Fn(usize) -> bool| {
             let stated = self.chosen(is_chosen);
             checks.map_or_else(Vec::new, |checks| checks.judge(image, program, permitted, &stated))

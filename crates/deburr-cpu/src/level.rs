@@ -170,6 +170,12 @@ pub const fn system_features(arch: Arch) -> FeatureSet {
     }
 }
 
+/// What every machine of an architecture has that a program can count on: its [`first_level`], and the [`system_features`],
+/// which no program needs.
+pub fn universal_features(arch: Arch) -> FeatureSet {
+    first_level(arch).union(system_features(arch))
+}
+
 /// The smallest level that covers as many of `features` as any level does, and the features left over.
 ///
 /// [`system_features`] count as covered by every level. Four features that a level holds for another one's sake

@@ -42,7 +42,7 @@ pub use feature::{Arch, Feature, FeatureSet};
 pub use host::{Host, Model, UnknownHost, host, model};
 pub use level::{
     Description, Level, describe, first_level, level_named, level_names, levels, smallest_level,
-    system_features,
+    system_features, universal_features,
 };
 #[cfg(feature = "names")]
 pub use names::{cpu_named, cpu_names, cpus, cpus_by_features, cpus_having, cpus_lacking};

@@ -27,7 +27,7 @@ pub fn reach(data: &[u8]) {
     let stated: Stated = stated.flatten().into_iter().collect();
     let checks = Checks::find(&image, &linkage, &program, &foreign, (&stated, true), None);
 
-    let first = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let first = deburr_cpu::universal_features(image.arch);
     let higher = deburr_cpu::levels(image.arch).get(2).map_or(first, |level| first.union(level.features));
     let judge = |permitted| {
         let verdicts = checks.judge(&image, &program, permitted, &stated);

@@ -87,7 +87,7 @@ impl Leak {
         let chosen = verdicts.iter().filter(is_chosen).count();
         let is_leak = if chosen == 0 { leaked > 0 } else { leaked >= Leak::SEVERAL && leaked > chosen };
         let arch = code.0.arch;
-        let has = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch)).union(baseline);
+        let has = deburr_cpu::universal_features(arch).union(baseline);
         let has_flags =
             |level: &Level| LOWER.iter().any(|remedy| remedy.only == Some((BUILD_FOR, level.name)));
         let within = |level: &&Level| level.features.is_subset(has) && has_flags(level);

@@ -25,7 +25,7 @@ pub(crate) struct Limit {
 impl Limit {
     /// Of the features that a program refuses to start without.
     pub(crate) fn of(arch: Arch, features: FeatureSet) -> Limit {
-        let everywhere = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
+        let everywhere = deburr_cpu::universal_features(arch);
         let tested = features.with_implied().union(everywhere);
         let levels = deburr_cpu::levels(arch).iter().skip(1).rev();
         let level = levels.into_iter().find(|level| level.features.is_subset(tested));
@@ -45,12 +45,6 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What a program refuses to start without and machines with no more than the baseline lack.
-pub(crate) fn missing(arch: Arch, refusal: &Refusal, baseline: FeatureSet) -> FeatureSet {
-    let everywhere = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
-    refusal.features.minus(baseline.with_implied()).minus(everywhere)
-}
-
 /// What a rule says of a refusal on machines that have no more than the baseline; `None` where they have all of it.
 pub(crate) fn finding(
     rule: &'static str,
@@ -58,7 +52,7 @@ pub(crate) fn finding(
     refusal: &Refusal,
     baseline: FeatureSet,
 ) -> Option<Finding> {
-    let missing = missing(image.arch, refusal, baseline);
+    let missing = refusal.missing(image.arch, baseline);
     if missing.is_empty() {
         return None;
     }

@@ -81,7 +81,7 @@ pub fn inspect_with_code(
 
 fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspection {
     let facts = function_facts(image, program, &atomics::atomics(image, program));
-    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let permitted = deburr_cpu::universal_features(image.arch);
     let names: BTreeMap<CodeOffset, String> = facts
         .iter()
         .filter_map(|facts| Some((facts.function.start, plain_name(program.name(&facts.function, image)?))))

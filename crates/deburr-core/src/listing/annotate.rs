@@ -79,7 +79,7 @@ impl<'f> About<'f> {
     fn of(image: &'f Image<'f>, program: &'f Program, report: &'f Report) -> About<'f> {
         let whole = |at: CodeOffset| program.function_at(at).map(|function| program.whole(function).start);
         let mut functions: BTreeMap<CodeOffset, Interesting<'f>> = BTreeMap::new();
-        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::universal_features(image.arch);
         for (function, hits) in program.hits_by_function() {
             let Some(start) = function.map(|function| program.whole(function).start) else { continue };
             let groups = hits.iter().map(|hit| insn::features_of(image.arch, hit.group));

@@ -96,7 +96,7 @@ pub(crate) fn isa_functions(
     program: &Program,
     verdicts: &[Verdict],
 ) -> Vec<IsaFunction> {
-    let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+    let permitted = deburr_cpu::universal_features(image.arch);
     let mut functions: BTreeMap<CodeOffset, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
     for (function, hits) in program.hits_by_function() {
         let Some(first) = hits.first() else { continue };

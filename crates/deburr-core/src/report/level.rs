@@ -18,9 +18,8 @@ pub(crate) fn judge_file(
     (linkage, checks): (Option<&Linkage<'_>>, Option<&Checks>),
     verdicts: &[Verdict],
 ) {
-    let everywhere = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
     let refusal = checks.and_then(|checks| checks.refusal.as_ref());
-    let refused = refusal.map_or(FeatureSet::EMPTY, |refusal| refusal.features.minus(everywhere));
+    let refused = checks.map_or(FeatureSet::EMPTY, |checks| checks.refused(image.arch, FeatureSet::EMPTY));
     let need = Need::with_refusal(image.arch, verdicts, refused);
     report.refuses = refusal.map(|refusal| told(image, program, refusal));
     let checked = |verdict: &Verdict| match verdict.reach {

@@ -44,7 +44,7 @@ impl Guardable {
 /// Some features, and those that a check for one of them may well stand for: what needs it, what it needs, and what most
 /// known CPUs with it have. BMI2 is used after a check for AVX2, and no bit of SVE is tested where SVE2 is.
 fn relatives(arch: Arch, features: FeatureSet) -> FeatureSet {
-    let everywhere = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
+    let everywhere = deburr_cpu::universal_features(arch);
     let features = features.minus(everywhere);
     if features.is_empty() {
         return features;

@@ -10,7 +10,7 @@ use crate::function::reach::verdict::refusal::Refusal;
 use crate::function::reach::verdict::settled::LastSettled;
 use crate::function::reach::verdict::unconditional::Unconditional;
 use crate::function::reach::verdict::unknown::cause::Cause;
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Arch, FeatureSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -90,9 +90,9 @@ impl Checks {
         names::answers(name) || names::reports_cpu(name) || name.starts_with("__cpu_")
     }
 
-    /// The features that the program refuses to start without, beyond those that are permitted.
-    pub(crate) fn refused(&self, permitted: FeatureSet) -> FeatureSet {
-        self.refusal.as_ref().map_or(FeatureSet::EMPTY, |refusal| refusal.features.minus(permitted))
+    /// The features that the program refuses to start without, and machines with no more than some features lack.
+    pub(crate) fn refused(&self, arch: Arch, having: FeatureSet) -> FeatureSet {
+        self.refusal.as_ref().map_or(FeatureSet::EMPTY, |refusal| refusal.missing(arch, having))
     }
 
     /// How many unknown functions use no more than their names say, and how many functions more, where names are believed.

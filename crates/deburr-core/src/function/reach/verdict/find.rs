@@ -82,7 +82,7 @@ impl Checks {
             analysed.extend(&new);
             run_again(file, &mut learnt, &analysed, &new);
         }
-        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::universal_features(image.arch);
         let names = (presumes && learnt.any).then(|| Names::of(file, permitted)).filter(Names::may_agree);
         let has_vocabulary = presumes && vocabulary::has_any(&learnt);
         if has_vocabulary || names.is_some() {
@@ -113,7 +113,7 @@ impl Checks {
 
     /// The functions on paths that no check was found on.
     fn functions_without_check(&self, image: &Image<'_>, program: &Program) -> BTreeSet<CodeOffset> {
-        let permitted = deburr_cpu::first_level(image.arch).union(deburr_cpu::system_features(image.arch));
+        let permitted = deburr_cpu::universal_features(image.arch);
         let steps = judge::unchecked_paths(self, image, program, permitted);
         let functions = steps.into_iter().filter_map(|svma| program.function_at(image.code_offset(svma)?));
         functions.map(|function| program.whole(function).start).collect()

@@ -54,7 +54,7 @@ pub(crate) fn judge(
         presume(presumption, (image, program), (permitted, stated), &mut verdicts);
     }
     checks.by_name.presume(image, &mut verdicts);
-    cover(image.arch, (permitted, checks.refused(permitted)), &mut verdicts);
+    cover(image.arch, (permitted, checks.refused(image.arch, permitted)), &mut verdicts);
     for (verdict, decisive) in verdicts.iter_mut().zip(&decisive) {
         let stated = verdict.because.take();
         verdict.because = (verdict.reach == Reach::Unknown)
@@ -73,7 +73,7 @@ pub(crate) fn unknown(
     let hits = judge.hits().iter();
     let mut verdicts: Vec<Verdict> =
         hits.map(|(&start, hits)| judge.assess(start, hits).verdict(start, hits)).collect();
-    cover(image.arch, (permitted, checks.refused(permitted)), &mut verdicts);
+    cover(image.arch, (permitted, checks.refused(image.arch, permitted)), &mut verdicts);
     let unknown = verdicts.into_iter().filter(|verdict| verdict.reach == Reach::Unknown);
     unknown.map(|verdict| (verdict.start, verdict.features)).collect()
 }

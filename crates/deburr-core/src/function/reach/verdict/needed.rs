@@ -6,7 +6,7 @@
 
 use crate::function::reach::verdict::evidence::{Gap, Verdict};
 use crate::function::reach::verdict::kind::Reach;
-use deburr_cpu::{Arch, FeatureSet, Level};
+use deburr_cpu::{Arch, FeatureSet, Level, universal_features};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl Need {
 
     /// Whether the file runs on a CPU with some features.
     pub fn runs_on(&self, features: FeatureSet) -> bool {
-        let features = features.union(everywhere(self.arch));
+        let features = features.union(universal_features(self.arch));
         !self.gaps.iter().any(|gap| gap.endangers(features))
     }
 
@@ -73,7 +73,7 @@ impl Need {
     fn everywhere_it_runs(&self, permitted: FeatureSet) -> FeatureSet {
         let cpus = deburr_cpu::cpus_by_features(self.arch).into_iter().map(|(_, has)| has);
         let levels = deburr_cpu::levels(self.arch).iter().map(|level| level.features.with_implied());
-        let machines = cpus.chain(levels).map(|has| has.union(everywhere(self.arch)));
+        let machines = cpus.chain(levels).map(|has| has.union(universal_features(self.arch)));
         let machines = machines.filter(|has| permitted.is_subset(*has)).chain([permitted]);
         let common = machines.filter(|has| self.runs_on(*has)).reduce(FeatureSet::intersection);
         // What code needs without any check is there in any case.
@@ -91,7 +91,7 @@ impl Need {
     pub fn is_raised_by(&self, verdict: &Verdict) -> bool {
         let below =
             deburr_cpu::levels(self.arch).iter().take_while(|level| Some(*level) != self.level).last();
-        let features = below.map(|level| level.features.union(everywhere(self.arch)));
+        let features = below.map(|level| level.features.union(universal_features(self.arch)));
         verdict.gaps.iter().any(|gap| {
             let is_below = features.is_some_and(|features| gap.endangers(features));
             is_below || !gap.missing.intersection(self.beyond).is_empty()
@@ -109,11 +109,6 @@ impl Need {
     }
 }
 
-/// What every CPU has that a program can count on.
-fn everywhere(arch: Arch) -> FeatureSet {
-    deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch))
-}
-
 /// The names of the CPUs that get to an instruction of a function and lack what it needs; of those that have some features.
 pub fn endangered(arch: Arch, verdict: &Verdict, having: FeatureSet) -> Vec<String> {
     endangered_by(arch, &verdict.gaps, having)
@@ -122,7 +117,7 @@ pub fn endangered(arch: Arch, verdict: &Verdict, having: FeatureSet) -> Vec<Stri
 /// The names of the CPUs that some gaps let through; of those that have some features.
 pub fn endangered_by(arch: Arch, gaps: &[Gap], having: FeatureSet) -> Vec<String> {
     let is_endangered = |features: FeatureSet| {
-        let features = features.union(everywhere(arch));
+        let features = features.union(universal_features(arch));
         having.is_subset(features) && gaps.iter().any(|gap| gap.endangers(features))
     };
     let cpus = deburr_cpu::cpus_by_features(arch).into_iter();
@@ -176,7 +171,7 @@ mod tests {
         let arch = features[0].arch();
         let mut verdicts = others.to_vec();
         verdicts.push(verdict(Reach::Unknown, features, &[]));
-        cover(arch, (permitted.union(everywhere(arch)), FeatureSet::EMPTY), &mut verdicts);
+        cover(arch, (permitted.union(universal_features(arch)), FeatureSet::EMPTY), &mut verdicts);
         verdicts[others.len()].reach
     }
 

@@ -166,7 +166,7 @@ impl Back<'_, '_, '_> {
     /// Begins with what each function with hits needs and has not checked itself.
     fn hits(&mut self) {
         let arch = self.file.image.arch;
-        let permitted = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
+        let permitted = deburr_cpu::universal_features(arch);
         for (function, run) in self.file.program.hits_by_function() {
             let Some(function) = function.map(|function| self.file.program.whole(function)) else {
                 continue;

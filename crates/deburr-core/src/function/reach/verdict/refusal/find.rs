@@ -22,7 +22,7 @@ const MAX_CALLS_DEEP: u32 = 6;
 /// What the program refuses to start without, if it does.
 pub(crate) fn find(file: &View<'_, '_>, learnt: &Learnt) -> Option<Refusal> {
     let arch = file.image.arch;
-    let everywhere = deburr_cpu::first_level(arch).union(deburr_cpu::system_features(arch));
+    let everywhere = deburr_cpu::universal_features(arch);
     let mut finder = Finder {
         file,
         learnt,

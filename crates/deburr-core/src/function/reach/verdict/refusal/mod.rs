@@ -15,7 +15,7 @@ mod unavoidable;
 pub(crate) use find::find;
 
 use crate::address::Svma;
-use deburr_cpu::FeatureSet;
+use deburr_cpu::{Arch, FeatureSet};
 
 /// What a program refuses to start without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,4 +30,11 @@ pub struct Refusal {
     pub text: Option<String>,
     /// The setting of the build that says it: `GOAMD64=v3`.
     pub stated: Option<String>,
+}
+
+impl Refusal {
+    /// Of these features, those that machines with no more than some features lack.
+    pub fn missing(&self, arch: Arch, having: FeatureSet) -> FeatureSet {
+        self.features.minus(having.with_implied()).minus(deburr_cpu::universal_features(arch))
+    }
 }
