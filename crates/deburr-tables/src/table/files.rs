@@ -146,6 +146,23 @@ impl Rowed for Files {
             Cell::named(row.needed_by().and_then(|it| it.root))
         }),
         may(
+            "needed_features",
+            TEXTS,
+            "features above the first level that code needs without a check",
+            "files[].needed_features",
+            |row| row.texts(|it| &it.needed_features),
+        ),
+        may(
+            "refuses",
+            TEXTS,
+            "features without which it ends the program, or fails to load; none where it does not test for that",
+            "files[].refuses.features",
+            |row| {
+                let refusal = row.report().and_then(|it| it.refuses.as_ref());
+                Cell::texts(refusal.map(|it| it.features.as_slice()))
+            },
+        ),
+        may(
             "not_followed",
             count("functions"),
             "functions that are unknown",

@@ -3,7 +3,7 @@
 use super::column::Cell;
 use super::name::Table;
 use super::rowed::{BYTES, FLAG, Of, RUN, Rowed, SHARE, TEXT, TIME, count, is, may};
-use deburr_core::report::{Hex, OtherPlace, PlacedFinding};
+use deburr_core::report::{Hex, Origin, OtherPlace, PlacedFinding};
 
 pub(crate) struct Findings;
 
@@ -84,6 +84,20 @@ impl Rowed for Findings {
             "what made the function, where the file has several compilers",
             "files[].findings[].compiler",
             |row| Cell::owned(row.of.compiler.as_ref().map(ToString::to_string)),
+        ),
+        may(
+            "origin",
+            TEXT,
+            "who wrote the function, where that is a language's runtime or a library that is linked statically",
+            "files[].findings[].origin",
+            |row| Cell::text(row.of.origin.map(Origin::name)),
+        ),
+        is(
+            "counted",
+            FLAG,
+            "whether it counts for the exit status: the owner of the file can change it, or the file does not run",
+            "files[].findings[].counted",
+            |row| Cell::Flag(row.of.counted),
         ),
         may("source_file", TEXT, "the source file", "files[].findings[].source.file", |row| {
             Cell::text(row.of.source.as_ref().map(|it| it.file.as_str()))
