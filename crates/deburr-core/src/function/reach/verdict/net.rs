@@ -145,6 +145,9 @@ struct Net<'n> {
     follows_offers: bool,
 }
 
+/// Visits of a node after which its entry only grows: an address after a check hides one without, so that on a cycle the two
+/// can alternate indefinitely (s2c of klauspost/compress v1.17.9 by GOAMD64=v3).
+const MAX_FREE_VISITS: u32 = 64;
 /// Maximum of edges into a node whose sorting costs more than it saves.
 const FEW: usize = 16;
 
@@ -237,7 +240,8 @@ impl<'n> Net<'n> {
         (proof, entry)
     }
 
-    /// Computes each node's entry from those that lead to it, until nothing changes.
+    /// Computes each node's entry from those that lead to it, until nothing changes. Ends: an entry that has changed too often
+    /// only grows from then on, and the entries are a finite lattice.
     fn settle(
         &mut self,
         entries: &mut [Numbered],
@@ -245,13 +249,21 @@ impl<'n> Net<'n> {
     ) {
         let mut pending: VecDeque<u32> = (0..self.nodes.len() as u32).collect();
         let mut is_pending = vec![true; self.nodes.len()];
+        let mut visits = vec![0u32; self.nodes.len()];
         while let Some(number) = pending.pop_front() {
             let node = number as usize;
             if let Some(mark) = is_pending.get_mut(node) {
                 *mark = false;
             }
             let Some(new) = entry(self, node, entries) else { continue };
-            let new = self.knowns.numbered(self.stating(node, new));
+            let mut new = self.stating(node, new);
+            if let Some(visits) = visits.get_mut(node) {
+                *visits += 1;
+                if *visits > MAX_FREE_VISITS {
+                    new = new.join(self.knowns.entry(entries.get(node).copied().unwrap_or_default()));
+                }
+            }
+            let new = self.knowns.numbered(new);
             let Some(known) = entries.get_mut(node).filter(|known| **known != new) else { continue };
             *known = new;
             for &follower in slice_of(&self.followers, &self.first_followers, node) {
@@ -373,4 +385,70 @@ fn followers(edges: &[Edge], firsts: &[u32], counts: Vec<u32>) -> (Vec<u32>, Vec
 fn slice_of<'s, T>(list: &'s [T], firsts: &[u32], node: usize) -> &'s [T] {
     let place = |node: usize| firsts.get(node).map(|&first| first as usize);
     place(node).zip(place(node + 1)).and_then(|(first, end)| list.get(first..end)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::CodeOffset;
+    use crate::address::Svma;
+    use crate::function::reach::verdict::kind::GuardKind;
+
+    /// A cycle of pointers through some functions.
+    fn cycle(length: u32) -> IncomingEdges {
+        let node = |number: u32| Node::Function(CodeOffset(number));
+        let pointer = |number: u32| IncomingEdge {
+            from: Source::Node(node((number + length - 1) % length)),
+            at: Svma(number.into()),
+            proof: Proof::EMPTY,
+            is_certain: false,
+            is_loose: false,
+            kind: GuardKind::Branch,
+            check: None,
+        };
+        let into = (0..length).map(|number| (node(number), vec![pointer(number)])).collect();
+        IncomingEdges { into, ..IncomingEdges::default() }
+    }
+
+    /// Each node says the opposite of what the one before says, which has no solution on an odd cycle.
+    fn opposite(node: usize, entries: &[Numbered]) -> Entry {
+        let before = entries.get((node + 2) % 3).copied().unwrap_or_default();
+        Entry { bare: !before.bare, doubtful: before.bare, ..Entry::default() }
+    }
+
+    #[test]
+    fn entries_that_alternate_on_a_cycle_end_above_what_leads_to_them() {
+        let (edges, stated) = (cycle(3), Stated::default());
+        let mut net = Net::of(&edges, FeatureSet::EMPTY, &stated);
+        let mut entries = vec![Numbered::default(); 3];
+        net.settle(&mut entries, |_, node, entries| Some(opposite(node, entries)));
+        for (node, &entry) in entries.iter().enumerate() {
+            let entry = net.knowns.entry(entry);
+            assert_eq!(entry.join(opposite(node, &entries)), entry);
+        }
+    }
+
+    #[test]
+    fn a_join_is_an_upper_bound_of_both() {
+        let features = [FeatureSet::EMPTY, FeatureSet::ALL];
+        let known = features.map(|proven| Some(Known { proven, possible: proven }));
+        let knowns = || [None].into_iter().chain(known);
+        let flags = [false, true];
+        let entries: Vec<Entry> = knowns()
+            .flat_map(|certain| knowns().map(move |checked| (certain, checked)))
+            .flat_map(|(certain, checked)| {
+                flags.map(|bare| Entry { certain, checked, bare, ..Entry::default() })
+            })
+            .flat_map(|entry| flags.map(|doubtful| Entry { doubtful, ..entry }))
+            .collect();
+        for &left in &entries {
+            assert_eq!(left.join(left), left);
+            for &right in &entries {
+                let join = left.join(right);
+                assert_eq!(join, right.join(left));
+                assert_eq!(join.join(left), join);
+                assert_eq!(join.join(right), join);
+            }
+        }
+    }
 }

@@ -52,6 +52,20 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Reached in either way: the upper bound of both.
+    pub(super) fn join(self, other: Entry) -> Entry {
+        let either = |left: Option<Known>, right: Option<Known>| match left.zip(right) {
+            Some((left, right)) => Some(left.meet(right)),
+            None => left.or(right),
+        };
+        Entry {
+            certain: either(self.certain, other.certain),
+            checked: either(self.checked, other.checked),
+            bare: self.bare || other.bare,
+            doubtful: self.doubtful || other.doubtful,
+        }
+    }
+
     /// The same, where the user states that some features are there whenever the node is reached.
     pub(super) fn stating(self, features: FeatureSet) -> Entry {
         let stating = |known: Known| Known {
