@@ -225,6 +225,9 @@ fn one(bytes: &[u8], start: usize, rest: &[u8]) -> Appended {
     if let Some(at) = rest.windows(6).take(PADDING).position(|window| window == b"7z\xbc\xaf\x27\x1c") {
         return carried(start + at..bytes.len(), Format::SevenZip.name(), Reading::Opens, Kind::Found);
     }
+    if sniff(rest) == Found::Package(Format::Zip) {
+        return carried(whole, "zip without its directory", Reading::Closed, Kind::Unread);
+    }
     let reading = if rest.len() > PADDING { Reading::Closed } else { Reading::Inert };
     carried(whole, "unknown data", reading, Kind::Unread)
 }

@@ -167,6 +167,7 @@ fn what_stays_closed_is_named_with_its_size() {
         (&bun, "bun program", Reading::Inert),
         (&deno, "deno program", Reading::Inert),
         (&b"Rar!\x1a\x07\x01\x00rest".to_vec(), "RAR archive", Reading::Closed),
+        (&b"PK\x03\x04\x14\x00 cut off".to_vec(), "zip without its directory", Reading::Closed),
     ] {
         let program = program();
         let parts = appended(&[&program[..], bytes].concat());
