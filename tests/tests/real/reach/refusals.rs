@@ -121,6 +121,32 @@ case!(
     Case { sources: &["refuses_by_throw.cc"], library: &["catches_its_refusal_part.cc"], ..LOADS }
 );
 
+const THROWS: &[Build] = &[("gcc", "-O2"), ("gcc", "-O0"), ("clang", "-O2"), ("clang", "-O0")];
+
+case!(
+    a_refusal_that_main_catches_and_fails_for_is_one,
+    Case { sources: &["refuses_in_catch.cc"], builds: THROWS, ..REFUSES }
+);
+
+case!(
+    a_refusal_that_main_catches_and_goes_on_after_is_none,
+    Case { sources: &["goes_on_in_catch.cc"], builds: THROWS, ..RUNS }
+);
+
+case!(
+    a_program_that_only_says_what_it_lacks_needs_it,
+    Case {
+        sources: &["refuses_with_status_zero.c"],
+        runs: &[("Nehalem", Prints("needs AVX2")), ("Haswell", Prints("avx2"))],
+        ..REFUSES
+    }
+);
+
+case!(
+    a_program_that_ends_alike_with_and_without_refuses_nothing,
+    Case { sources: &["ends_well_on_both_sides.c"], ..RUNS }
+);
+
 case!(a_refusal_that_a_setting_wants_is_none, Case { library: &["checks_what_is_wanted_part.c"], ..LOADS });
 
 case!(

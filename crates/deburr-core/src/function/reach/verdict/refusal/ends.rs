@@ -350,7 +350,7 @@ impl<'e, 'w, 'a> Explorer<'e, 'w, 'a> {
         self.depth += 1;
         let mut ends = self.ends_of_block(&graph, first, state);
         self.depth -= 1;
-        if catches(self.file, &graph) && ends.throws {
+        if ends.throws && !handlers(self.file, &graph).is_empty() {
             ends.throws = false;
             ends.come_back(Value::Unknown);
         }
@@ -408,11 +408,14 @@ fn exit_by_system_call(arch: Arch, state: &State) -> Option<Ends> {
     exits.contains(&number).then(|| status(&state.read(argument)))
 }
 
-/// Whether a function catches what is thrown below it.
-pub(super) fn catches(file: &View<'_, '_>, graph: &Graph) -> bool {
-    let insns = graph.blocks.iter().flat_map(|block| &block.insns);
-    let mut calls = insns.filter(|insn| matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall));
-    calls.any(|insn| Called::of(file, insn).name == Some("__cxa_begin_catch"))
+/// The blocks of a function that catch what is thrown below it.
+pub(super) fn handlers(file: &View<'_, '_>, graph: &Graph) -> Vec<usize> {
+    let catches = |insn: &Insn| {
+        matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall)
+            && Called::of(file, insn).name == Some("__cxa_begin_catch")
+    };
+    let blocks = graph.blocks.iter().enumerate();
+    blocks.filter(|(_, block)| block.insns.iter().any(catches)).map(|(index, _)| index).collect()
 }
 
 /// What is printed from an address, if it is a text of some length: up to its end, or the end of its line.

@@ -9,7 +9,7 @@ use crate::function::reach::learn::learnt::Learnt;
 use crate::function::reach::machine::effects::Facts;
 use crate::function::reach::verdict::refusal::Refusal;
 use crate::function::reach::verdict::refusal::called::Called;
-use crate::function::reach::verdict::refusal::ends::{Ends, Explorer, catches, text_at};
+use crate::function::reach::verdict::refusal::ends::{Ends, Explorer, handlers, text_at};
 use crate::function::reach::verdict::refusal::roots::{Role, roots};
 use crate::function::reach::verdict::refusal::unavoidable::is_unavoidable;
 use crate::insn::Flow;
@@ -113,7 +113,7 @@ impl Finder<'_, '_, '_> {
         let Some(function) = self.file.program.function_from(start) else { return };
         let Some(graph) = self.file.graph(function) else { return };
         let Some((first, _)) = graph.find(self.file.image.svma(start)) else { return };
-        let is_caught = is_caught || catches(self.file, &graph);
+        let is_caught = is_caught || self.goes_on_after_catch(&graph, role);
         for block in 0..graph.blocks.len() {
             self.branch(&graph, (first, block), (start, role, is_caught));
             for callee in self.callees(&graph, block) {
@@ -125,6 +125,14 @@ impl Finder<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a function catches what is thrown below it, and does not end the program for that.
+    fn goes_on_after_catch(&mut self, graph: &Graph, role: Role) -> bool {
+        handlers(self.file, graph).into_iter().any(|handler| {
+            let ends = self.explorer.ends_at(graph, handler);
+            !is_refusal(&ends, role, true)
+        })
     }
 
     /// What a block calls, or jumps to, from which calls lead to tests.
@@ -165,10 +173,10 @@ impl Finder<'_, '_, '_> {
                 continue;
             }
             let refused = self.explorer.after_branch(graph, block, refusing);
-            if !is_refusal(&refused, role, is_caught) {
+            let passed = self.explorer.after_branch(graph, block, passing);
+            if !is_refusal(&refused, role, is_caught) && !ends_early(&refused, &passed) {
                 continue;
             }
-            let passed = self.explorer.after_branch(graph, block, passing);
             // Code after a function that never comes back, which was not seen, may seem to end as well.
             if is_refusal(&passed, role, is_caught) && (refused.works || !passed.works) {
                 continue;
@@ -218,6 +226,15 @@ fn is_refusal(ends: &Ends, role: Role, is_caught: bool) -> bool {
     });
     let ends_anywhere = ends.fails || ends.throws || ends.returned.is_some();
     ends_anywhere && returns_failure && !ends.succeeds && !ends.goes_on && !(ends.throws && is_caught)
+}
+
+/// Whether a side of a branch ends the program after no more than a few words, whatever the status, and the other side goes on.
+fn ends_early(refused: &Ends, passed: &Ends) -> bool {
+    let ends = refused.succeeds && refused.returned.is_none();
+    ends && !refused.works
+        && !refused.throws
+        && !refused.goes_on
+        && (passed.goes_on || passed.returned.is_some())
 }
 
 /// Whether all paths end the program after no more than a few words: `--help`.
