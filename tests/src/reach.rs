@@ -40,7 +40,7 @@ pub type Build = (&'static str, &'static str);
 /// How a program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// With status 0 and this one line.
+    /// With status 0 and this one line: `wrong`, or what it `needs`, where it did not do its work.
     Prints(&'static str),
     /// By SIGILL.
     DiesOfSigill,
@@ -312,7 +312,8 @@ fn judge(case: &Case, built: &Built, symbols: &[(u64, String)], checked: &Checke
         let not = checked.0["runs_on"]["not"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_listed =
             not.iter().any(|name| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(cpu)));
-        let fails = !matches!(outcome, Outcome::Prints(text) if *text != "wrong");
+        let fails =
+            !matches!(outcome, Outcome::Prints(text) if *text != "wrong" && !text.starts_with("needs "));
         // What is not followed may be what kills it.
         let is_open = checked.0["not_followed"].as_u64() != Some(0);
         if KNOWN_TO_BOTH.contains(cpu) && is_listed != fails && (is_listed || !is_open) {
