@@ -1,6 +1,8 @@
 /* A function has cpuid as the other way to do something, and chooses by a word that no answer is known to be written to: as
    OpenJDK's, which code made at run time fills. */
+#define _GNU_SOURCE
 #include "x86_64.h"
+#include <dlfcn.h>
 
 int numbers[8] = {1, 2, 3};
 int wide;
@@ -13,8 +15,8 @@ AVX2 const char *twice_avx2(int *x) {
     return "avx2";
 }
 
-int main(int argc, char **argv) {
-    (void)argv;
-    wide = argc > 1;
+int main(void) {
+    void (*fill)(int *) = (void (*)(int *))dlsym(RTLD_DEFAULT, "fill_what_is_made_at_run_time");
+    if (fill) fill(&wide);
     return puts(twice_avx2(numbers)) < 0;
 }

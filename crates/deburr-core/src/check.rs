@@ -10,6 +10,7 @@ use crate::image::{Error, Image, Kind, Linkage};
 use crate::insn::sweep::{Mark, Wants};
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
+use crate::reach::verdict::Evaluation;
 use crate::report::{AcrossFinding, Claim, Report, baseline, build, groups, level, weigh};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
@@ -59,9 +60,18 @@ pub(crate) fn examine<T>(
         let how = (&guards.all(), !request.strict);
         Checks::find(&image, linkage, &program, request.foreign, how, request.families)
     });
+    let evaluation = linkage.as_ref().zip(checks.as_ref());
+    let evaluation =
+        evaluation.and_then(|(linkage, checks)| Evaluation::of(&image, linkage, &program, checks));
     let judge = |permitted: FeatureSet| {
         let permitted = permitted.union(deburr_cpu::system_features(image.arch));
-        let judged = |checks: &Checks| checks.judge(&image, &program, permitted, &guards.all());
+        let judged = |checks: &Checks| {
+            let mut verdicts = checks.judge(&image, &program, permitted, &guards.all());
+            if let Some(evaluation) = &evaluation {
+                evaluation.revise(permitted, &mut verdicts);
+            }
+            verdicts
+        };
         let mut verdicts = checks.as_ref().map_or_else(Vec::new, judged);
         if let Some(name) = chosen {
             leave_to_resolver(name, &mut verdicts);

@@ -143,10 +143,11 @@ fn decoders_stay_in_insn_and_object_stays_in_image() {
 }
 
 /// The core's stages, in groups: each names only what is in earlier groups, and nothing else of its own.
-const STAGES: [&[&str]; 13] = [
-    &["address", "pattern"],
+const STAGES: [&[&str]; 14] = [
+    &["address", "engine", "pattern"],
     &["image", "insn"],
     &["function"],
+    &["reach"],
     &["finding", "idiom"],
     &["benchmark", "profile", "provenance", "remedy"],
     &["danger"],

@@ -30,6 +30,7 @@ pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;
 pub(super) const PT_NOTE: u32 = 4;
 pub(super) const PT_PHDR: u32 = 6;
+pub(super) const PT_TLS: u32 = 7;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 pub(super) const PF_X: u32 = 1;
@@ -105,6 +106,7 @@ pub(super) struct Segment {
     pub(super) svma: u64,
     pub(super) file_size: u64,
     pub(super) memory_size: u64,
+    pub(super) alignment: u64,
 }
 
 /// The headers of an ELF file for an instruction set that deburr knows.
@@ -352,6 +354,7 @@ impl<'a> Elf<'a> {
                     svma: u64_at(entry, 16)?,
                     file_size: u64_at(entry, 32)?,
                     memory_size: u64_at(entry, 40)?,
+                    alignment: u64_at(entry, 48)?,
                 })
             })
             .collect();

@@ -174,6 +174,8 @@ pub struct Image<'a> {
     pub frames: Vec<FrameRange>,
     /// Where the unwinder enters functions after a call in them has thrown, by address.
     pub landing_pads: Vec<Svma>,
+    /// Runs of code with the landing pad where a call in them that throws goes on, by address.
+    pub call_sites: Vec<(Extent, Svma)>,
     /// Functions whose exception table is not understood, by address: what it names is not in `landing_pads`.
     pub unread_tables: Vec<Extent>,
     /// Entry point, `.init`, `.fini`, init and fini arrays: functions that the loader calls. By address.

@@ -32,6 +32,7 @@ pub use verdict::checks::{Checks, Origin, Place, Presumption};
 pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};
 pub use verdict::needed::{Need, endangered, endangered_by};
+pub(crate) use verdict::node::Source;
 pub use verdict::node::Stated;
 pub use verdict::offered::Families;
 pub use verdict::presumed::named::NameParts;

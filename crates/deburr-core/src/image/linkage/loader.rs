@@ -4,21 +4,27 @@
 //! says every word of data. Out: the lists of [`Linkage`], not yet sorted.
 //! Follows the x86-64 psABI, "Relocation Types", and the AArch64 ELF supplement, "Dynamic relocations".
 
-use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS};
+use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS, ThreadTemplate, ThreadWord, ThreadWordKind};
 use crate::address::{Extent, Svma};
-use crate::image::elf::{Elf, SHF_TLS, SHT_NOBITS, Section};
+use crate::image::elf::{Elf, PT_TLS, SHF_TLS, SHT_NOBITS, Section};
 use crate::image::parse::relocations::{
     Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
 };
 use crate::image::parse::symbols::SymbolTable;
 use crate::image::{Image, SymbolKind};
+use deburr_cpu::Arch;
 
 /// Reads what relocations, or in their absence the data itself, say.
 pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) {
     let symbols = SymbolTable::dynamic(elf);
     let tables = dynamic_tables(elf);
     out.cells.reserve(tables.iter().map(|table| table.len() / RELA).sum());
+    out.thread_template = thread_template(elf);
     for rela in tables.into_iter().flat_map(entries_of) {
+        if let Some(word) = thread_word(elf, symbols.as_ref(), &rela) {
+            out.thread_words.push(word);
+            continue;
+        }
         let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { continue };
         let (at, addend) = (Svma(rela.offset), Svma(rela.addend.cast_unsigned()));
         match kind {
@@ -41,6 +47,32 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) 
     if elf.is_fixed {
         add_words(elf, image, out);
     }
+}
+
+/// What threads' variables begin as (`PT_TLS`).
+fn thread_template(elf: &Elf<'_>) -> Option<ThreadTemplate> {
+    let segment = elf.segments.iter().find(|segment| segment.kind == PT_TLS)?;
+    let length = segment.memory_size.checked_next_multiple_of(segment.alignment.max(1))?;
+    Some(ThreadTemplate { initial: Extent::sized(Svma(segment.svma), segment.file_size), length })
+}
+
+/// The word by which a thread's variable is found, where a relocation is for one.
+fn thread_word(elf: &Elf<'_>, symbols: Option<&SymbolTable<'_>>, rela: &Rela) -> Option<ThreadWord> {
+    const DTPMOD64: u32 = 16;
+    const DTPOFF64: u32 = 17;
+    const TPOFF64: u32 = 18;
+    if elf.arch != Arch::X86_64 || !matches!(rela.kind, DTPMOD64..=TPOFF64) {
+        return None;
+    }
+    let symbol = symbols.and_then(|table| table.get(rela.symbol)).filter(|_| rela.symbol != 0);
+    let offset = symbol.map_or(0, |symbol| symbol.value).wrapping_add_signed(rela.addend);
+    let kind = match rela.kind {
+        _ if symbol.is_some_and(|symbol| symbol.section == 0) => ThreadWordKind::Elsewhere,
+        DTPMOD64 => ThreadWordKind::Module,
+        DTPOFF64 => ThreadWordKind::Offset(offset),
+        _ => ThreadWordKind::FromBlock(offset),
+    };
+    Some(ThreadWord { at: Svma(rela.offset), kind })
 }
 
 /// A relocation by a symbol: of this file, of this file and resolved when it is loaded, or of another.

@@ -11,7 +11,10 @@ mod loader;
 mod model;
 mod relocatable;
 
-pub use model::{Cell, Data, Export, Import, Linkage, Object, Reference, ReferenceTarget, Resolved};
+pub use model::{
+    Cell, Data, Export, Import, Linkage, Object, Reference, ReferenceTarget, Resolved, ThreadTemplate,
+    ThreadWord, ThreadWordKind,
+};
 
 pub(super) use model::IFUNC;
 use model::OBJECT;
@@ -60,6 +63,8 @@ impl<'a> Linkage<'a> {
             resolved: linked.resolved,
             imports: linked.imports,
             references: linked.references,
+            thread_template: linked.thread_template,
+            thread_words: linked.thread_words,
             ..named
         }
     }
@@ -129,6 +134,8 @@ impl<'a> Linkage<'a> {
         self.named_exports.dedup();
         self.exports = self.named_exports.iter().map(|export| export.at).collect();
         self.exports.dedup();
+        self.thread_words.sort_unstable();
+        self.thread_words.dedup_by_key(|word| word.at);
         self.references.sort_unstable();
         self.references.dedup();
     }

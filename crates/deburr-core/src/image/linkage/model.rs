@@ -30,6 +30,37 @@ pub struct Cell {
     pub to: Svma,
 }
 
+/// What each thread's variables of the file begin as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTemplate {
+    /// Where the bytes are that are not zero.
+    pub initial: Extent,
+    /// How long it is, up to a multiple of its alignment.
+    pub length: u64,
+}
+
+/// A word that the loader fills in so that a thread's variable is found by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadWord {
+    /// The word.
+    pub at: Svma,
+    /// What it is.
+    pub kind: ThreadWordKind,
+}
+
+/// What such a word is (x86-64 psABI, "Relocation Types").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ThreadWordKind {
+    /// The file, by a number of the loader's.
+    Module,
+    /// How far from the start of the file's variables.
+    Offset(u64),
+    /// The same, as a distance from the thread's control block.
+    FromBlock(u64),
+    /// A variable of another file.
+    Elsewhere,
+}
+
 /// A cell that the loader fills with the result of a resolver (`R_*_IRELATIVE`, or a relocation by an ifunc symbol).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resolved {
@@ -115,6 +146,10 @@ pub struct Linkage<'a> {
     /// (`ET_EXEC`) nothing marks them. There they are the aligned words that hold the address of a function known by
     /// symbols or frames, or an aligned address in data.
     pub cells: Vec<Cell>,
+    /// What a thread's variables begin as, if there are any.
+    pub thread_template: Option<ThreadTemplate>,
+    /// Words by which they are found.
+    pub thread_words: Vec<ThreadWord>,
     /// Cells that hold what a resolver returns.
     pub resolved: Vec<Resolved>,
     /// Cells that hold addresses of other files.

@@ -33,6 +33,8 @@ pub(crate) struct Table {
 pub(crate) struct LandingPads {
     /// By address, without duplicates.
     pub(crate) known: Vec<Svma>,
+    /// Runs of code in which calls that throw go on at a landing pad, by address, with that.
+    pub(crate) sites: Vec<(Extent, Svma)>,
     /// Functions whose table cannot be read, by address.
     pub(crate) unread: Vec<Extent>,
 }
@@ -57,13 +59,19 @@ pub(crate) fn read<'a>(elf: &Elf<'a>, tables: &[Table], ranges: &CodeRanges) -> 
                 })
             };
             for table in tables {
-                let before = found.known.len();
-                let pads = &mut found.known;
-                let mut add = |pad| pads.extend(Some(Svma(pad)).filter(|_| ranges.contains(pad)));
+                let before = (found.known.len(), found.sites.len());
+                let (pads, sites) = (&mut found.known, &mut found.sites);
+                let mut add = |(site, pad): (Extent, u64)| {
+                    if ranges.contains(pad) {
+                        pads.push(Svma(pad));
+                        sites.push((site, Svma(pad)));
+                    }
+                };
                 let data = table.at.and_then(|at| Some(Reader { bytes: bytes_at(at)?, at }));
                 let read = data.and_then(|data| data.landing_pads(table.function, &mut add));
                 if read.is_none() {
-                    found.known.truncate(before);
+                    found.known.truncate(before.0);
+                    found.sites.truncate(before.1);
                     found.unread.push(table.function);
                 }
             }
@@ -73,10 +81,13 @@ pub(crate) fn read<'a>(elf: &Elf<'a>, tables: &[Table], ranges: &CodeRanges) -> 
     let mut all = LandingPads::default();
     for found in shards {
         all.known.extend(found.known);
+        all.sites.extend(found.sites);
         all.unread.extend(found.unread);
     }
     sort_addresses(&mut all.known);
     all.known.shrink_to_fit();
+    all.sites.sort_unstable();
+    all.sites.shrink_to_fit();
     all.unread.sort_unstable();
     all
 }
@@ -88,8 +99,9 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Hands out the landing pads of a function's table; `None` where it is not understood.
-    fn landing_pads(mut self, function: Extent, found: &mut impl FnMut(u64)) -> Option<()> {
+    /// Hands out the landing pads of a function's table, each with the code whose calls lead there; `None` where it is not
+    /// understood.
+    fn landing_pads(mut self, function: Extent, found: &mut impl FnMut((Extent, u64))) -> Option<()> {
         let base = match self.byte()? {
             OMITTED => function.start.0,
             encoding => self.encoded(encoding)?,
@@ -101,11 +113,13 @@ impl Reader<'_> {
         let length = self.uleb()?;
         let end = self.at.checked_add(length)?;
         while self.at < end {
-            let (_start, _length) = (self.encoded(encoding)?, self.encoded(encoding)?);
+            let (start, length) = (self.encoded(encoding)?, self.encoded(encoding)?);
             let pad = self.encoded(encoding)?;
             self.uleb()?;
             if pad != 0 {
-                found(base.wrapping_add(pad));
+                // The call sites count from the function, its landing pads from their base.
+                let site = Extent::sized(Svma(function.start.0.wrapping_add(start)), length);
+                found((site, base.wrapping_add(pad)));
             }
         }
         (self.at == end).then_some(())
@@ -176,7 +190,7 @@ mod tests {
     fn pads(bytes: &[u8]) -> Option<Vec<u64>> {
         let mut found = Vec::new();
         let function = Extent::sized(Svma(0x4000), 0x100);
-        reader(bytes).landing_pads(function, &mut |pad| found.push(pad)).map(|()| found)
+        reader(bytes).landing_pads(function, &mut |(_, pad)| found.push(pad)).map(|()| found)
     }
 
     #[test]
@@ -184,6 +198,10 @@ mod tests {
         // No base, types at 0x11; uleb128; two call sites, of which the second has no landing pad.
         let table = [0xff, 0x9b, 0x11, 0x01, 8, 0x10, 4, 0x40, 1, 0x20, 4, 0, 0];
         assert_eq!(pads(&table), Some(vec![0x4040]));
+        let mut sites = Vec::new();
+        let function = Extent::sized(Svma(0x4000), 0x100);
+        reader(&table).landing_pads(function, &mut |(site, pad)| sites.push((site, pad))).unwrap();
+        assert_eq!(sites, [(Extent::sized(Svma(0x4010), 4), 0x4040)], "the calls that lead there");
         // Base 0x9000 in 8 bytes, no types; udata4.
         let with_base = [0x00, 0, 0x90, 0, 0, 0, 0, 0, 0, 0xff, 0x03, 13];
         let site = [0, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 0];

@@ -292,6 +292,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
         symbols: Vec::new(),
         frames: Vec::new(),
         landing_pads: Vec::new(),
+        call_sites: Vec::new(),
         unread_tables: Vec::new(),
         entries: Vec::new(),
         entry_point: (elf.entry != 0).then_some(Svma(elf.entry)),
@@ -332,7 +333,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
     );
     image.symbols = names.symbols;
     image.frames = frames;
-    (image.landing_pads, image.unread_tables) = (pads.known, pads.unread);
+    (image.landing_pads, image.unread_tables, image.call_sites) = (pads.known, pads.unread, pads.sites);
     for faults in [names.faults, found_faults, frame_faults] {
         image.faults.extend(faults);
     }

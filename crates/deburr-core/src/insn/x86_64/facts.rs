@@ -436,7 +436,7 @@ fn is_same_register(insn: &Instruction) -> bool {
         && insn.op0_register() == insn.op1_register()
 }
 
-fn is_conditional_move(mnemonic: Mnemonic) -> bool {
+pub(super) fn is_conditional_move(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     matches!(
         mnemonic,
@@ -459,7 +459,7 @@ fn is_conditional_move(mnemonic: Mnemonic) -> bool {
     )
 }
 
-fn is_conditional_set(mnemonic: Mnemonic) -> bool {
+pub(super) fn is_conditional_set(mnemonic: Mnemonic) -> bool {
     use Mnemonic as M;
     matches!(
         mnemonic,

@@ -4,7 +4,7 @@ use crate::address::{CodeOffset, Svma};
 use crate::function::reach::file::names;
 use crate::function::reach::learn::facts::FactsByFunction;
 use crate::function::reach::observe::guardable::Guardable;
-use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, leads_to};
+use crate::function::reach::verdict::node::{Entries, IncomingEdge, Node, Source, leads_to};
 use crate::function::reach::verdict::presumed::by_name::ByName;
 use crate::function::reach::verdict::refusal::Refusal;
 use crate::function::reach::verdict::settled::LastSettled;
@@ -74,6 +74,8 @@ pub struct Checks {
     pub(crate) imported: BTreeMap<CodeOffset, Arc<str>>,
     /// The functions that call one of the file's own which reports the CPU by its name, with that name.
     pub(crate) named: BTreeMap<CodeOffset, Arc<str>>,
+    /// Where control enters the file.
+    pub(crate) roots: BTreeMap<CodeOffset, Source>,
     /// What the program refuses to start without.
     pub refusal: Option<Refusal>,
 }

@@ -105,6 +105,7 @@ impl Checks {
         }
         checks.guardable = guardable(file, &learnt, &roots);
         checks.refusal = refusal::find(file, &learnt);
+        checks.roots = roots;
         checks.facts = learnt.facts;
         checks.imported = imported(file, &checks.facts);
         checks.named = named(file, &learnt.summaries);

@@ -1,0 +1,33 @@
+//! A small intermediate representation: instructions as operations over registers, flags and memory.
+//!
+//! In: the bytes of code. Out: [`Block`]s, lifted on demand. [`Insn`](crate::insn::Insn) has all facts of an instruction
+//! that rules want; an evaluation needs fewer facts and exact ones: the width of each operand, and what every instruction
+//! that it does not model may change. Vector registers are 128 bits here, in two halves: what compilers move structures with.
+
+pub(crate) mod model;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use model::{
+    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, Operand, Operation, VectorOperand,
+};
+
+use crate::address::Svma;
+use crate::insn::x86_64;
+use deburr_cpu::Arch;
+
+/// Lifts the block that begins at an address; `code` are the bytes from there on. `None` where the architecture has no
+/// lifter.
+pub(crate) fn lift(arch: Arch, code: &[u8], svma: Svma) -> Option<Block> {
+    match arch {
+        Arch::X86_64 => Some(x86_64::lift(code, svma)),
+        Arch::Aarch64 => None,
+    }
+}
+
+/// Hands out every static address that a run of code names, without lifting it.
+pub(crate) fn mentions(arch: Arch, code: &[u8], svma: Svma, is_fixed: bool, found: impl FnMut(Mention)) {
+    if arch == Arch::X86_64 {
+        x86_64::mentions(code, svma, is_fixed, found);
+    }
+}

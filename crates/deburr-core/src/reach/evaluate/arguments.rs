@@ -1,0 +1,290 @@
+//! Which registers a function reads before it writes them: its arguments. And whether it returns what it has allocated.
+
+use super::limits::{MAX_ALLOCATOR_BLOCKS, MAX_ARGUMENT_BLOCKS, MAX_ARGUMENT_DEPTH, MAX_SMALL_BLOCKS};
+use super::run::Run;
+use crate::insn::operations::{Address, Exit, Operand, Operation, VectorOperand};
+use crate::reach::knowledge;
+use crate::reach::memory::file::Target;
+use crate::reach::value::region;
+use rustc_hash::FxHashMap;
+
+/// The registers that arguments are passed in, as bits.
+const ALL: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 | 1 << 10;
+
+fn in_address(address: &Address) -> u32 {
+    let bit = |register: Option<u8>| register.map_or(0, |number| 1_u32 << number);
+    bit(address.base) | bit(address.index)
+}
+
+/// The registers that an operand reads as a source.
+fn source(operand: &Operand) -> u32 {
+    match operand {
+        Operand::Register { number, .. } | Operand::HighByte(number) => 1 << number,
+        Operand::Memory(address) => in_address(address),
+        Operand::Immediate(_) => 0,
+    }
+}
+
+/// The registers that an operand reads as a destination.
+fn destination(operand: &Operand) -> u32 {
+    match operand {
+        Operand::Memory(address) => in_address(address),
+        _ => 0,
+    }
+}
+
+fn vector_source(operand: &VectorOperand) -> u32 {
+    match operand {
+        VectorOperand::Memory(address) => in_address(address),
+        VectorOperand::General { number, .. } => 1 << number,
+        VectorOperand::Vector(_) => 0,
+    }
+}
+
+fn vector_destination(operand: &VectorOperand) -> u32 {
+    if let VectorOperand::Memory(address) = operand { in_address(address) } else { 0 }
+}
+
+/// The general registers that an operation reads, as bits.
+fn reads(operation: &Operation) -> u32 {
+    use Operation as O;
+    match operation {
+        O::Move { to, from } | O::MoveSigned { to, from } => {
+            let part = if to.size() < 4 { source(to) } else { destination(to) };
+            part | source(from)
+        }
+        O::TakeAddress { address, .. } => in_address(address),
+        O::Compute { to, from, .. }
+        | O::WithCarry { to, from, .. }
+        | O::MoveIf { to, from, .. }
+        | O::ExchangeAdd { to, from } => source(to) | source(from),
+        O::CompareExchange { to, from } => source(to) | source(from) | 1,
+        O::Exchange { left, right } | O::Compare { left, right } | O::Test { left, right } => {
+            source(left) | source(right)
+        }
+        O::TestBit { value, bit } => source(value) | source(bit),
+        O::Multiply { left, right, .. } => source(left) | source(right),
+        O::Unary { to, .. } | O::Step { to, .. } => source(to),
+        O::CountBits { to, from, .. } => destination(to) | source(from),
+        O::SetIf { to, .. } | O::Pop(to) => destination(to),
+        // What is saved is not used.
+        O::Push(Operand::Register { number: 3 | 5 | 12..=15, .. }) => 0,
+        O::Push(operand) => source(operand),
+        O::ExtendAccumulator(_) | O::SpreadSign(_) => 1,
+        O::CpuId => 0b11,
+        O::MoveVector { to, from, .. } => vector_destination(to) | vector_source(from),
+        O::InsertLane { from, .. } | O::Duplicate { from, .. } => vector_source(from),
+        O::ExtractLane { to, .. } => vector_destination(to),
+        O::FillMemory(_) => 1 | 1 << 1 | 1 << 7,
+        O::CopyMemory(_) => 1 << 1 | 1 << 6 | 1 << 7,
+        O::Other(clobbered) => {
+            clobbered.read & 0xffff | clobbered.stored.map_or(0, |(address, _)| in_address(&address))
+        }
+        O::Clear(_) | O::Leave | O::ReadExtendedControl | O::ClearVector(_) => 0,
+    }
+}
+
+/// The general registers that an operation surely overwrites as a whole.
+fn overwrites(operation: &Operation) -> u32 {
+    use Operation as O;
+    let whole = |operand: &Operand| match operand {
+        Operand::Register { number, size } if *size >= 4 => 1_u32 << number,
+        _ => 0,
+    };
+    match operation {
+        O::Move { to, .. } | O::MoveSigned { to, .. } | O::CountBits { to, .. } | O::Pop(to) => whole(to),
+        O::TakeAddress { to, .. } | O::Clear(to) | O::Multiply { to, .. } => 1 << to,
+        O::CpuId => 0b1111,
+        O::ReadExtendedControl => 0b101,
+        _ => 0,
+    }
+}
+
+/// The registers that an operation may write, vector registers from bit 16 on.
+pub(super) fn writes(operation: &Operation) -> u32 {
+    use Operation as O;
+    let register = |operand: &Operand| match operand {
+        Operand::Register { number, .. } | Operand::HighByte(number) => 1_u32 << number,
+        _ => 0,
+    };
+    let vector = |operand: &VectorOperand| match operand {
+        VectorOperand::Vector(number) => 1_u32 << (16 + number),
+        VectorOperand::General { number, .. } => 1 << number,
+        VectorOperand::Memory(_) => 0,
+    };
+    match operation {
+        O::Move { to, .. }
+        | O::MoveSigned { to, .. }
+        | O::Compute { to, .. }
+        | O::WithCarry { to, .. }
+        | O::Unary { to, .. }
+        | O::Step { to, .. }
+        | O::CountBits { to, .. }
+        | O::SetIf { to, .. }
+        | O::MoveIf { to, .. }
+        | O::Pop(to) => register(to),
+        O::TakeAddress { to, .. } | O::Clear(to) | O::Multiply { to, .. } => 1 << to,
+        O::Exchange { left, right } => register(left) | register(right),
+        O::ExchangeAdd { to, from } => register(to) | register(from),
+        O::CompareExchange { to, .. } => register(to) | 1,
+        O::ExtendAccumulator(_) => 1,
+        O::SpreadSign(_) => 1 << 2,
+        O::CpuId => 0b1111,
+        O::ReadExtendedControl => 0b101,
+        O::MoveVector { to, .. } | O::ExtractLane { to, .. } => vector(to),
+        O::InsertLane { to, .. } | O::Duplicate { to, .. } | O::ClearVector(to) => 1 << (16 + to),
+        O::FillMemory(_) => 1 << 1 | 1 << 7,
+        O::CopyMemory(_) => 1 << 1 | 1 << 6 | 1 << 7,
+        O::Other(clobbered) => clobbered.written,
+        O::Compare { .. } | O::Test { .. } | O::TestBit { .. } | O::Push(_) | O::Leave => 0,
+    }
+}
+
+impl Run<'_, '_, '_> {
+    /// The argument registers that a function may read, as bits.
+    pub(super) fn arguments_of(&mut self, function: u64, depth: u32) -> u32 {
+        if let Some(&known) = self.arguments.get(&function) {
+            return known;
+        }
+        if depth > MAX_ARGUMENT_DEPTH {
+            return ALL;
+        }
+        // Of a cycle of calls, what the other parts of it read is enough.
+        self.arguments.insert(function, ALL);
+        let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut pending = vec![(function, 0_u32)];
+        let (mut read, mut count) = (0, 0);
+        while let Some((at, written)) = pending.pop() {
+            let known = seen.entry(at).or_insert(u32::MAX);
+            if *known & written == *known {
+                continue;
+            }
+            *known &= written;
+            let mut written = *known;
+            count += 1;
+            if count > MAX_ARGUMENT_BLOCKS || read & ALL == ALL {
+                read = ALL;
+                break;
+            }
+            let block = self.file.block(at);
+            for (_, operation) in &block.operations {
+                read |= reads(operation) & !written;
+                written |= overwrites(operation);
+            }
+            let mut leave = |run: &mut Self, to: u64, pending: &mut Vec<(u64, u32)>| {
+                if run.file.function(to) == function && to != function {
+                    pending.push((to, written));
+                } else {
+                    read |= run.arguments_of_target(to, depth) & !written;
+                }
+            };
+            match block.exit {
+                Exit::Next(to) => pending.push((to.0, written)),
+                Exit::Jump(to) => leave(self, to.0, &mut pending),
+                Exit::Branch { target, next, .. } => {
+                    leave(self, target.0, &mut pending);
+                    pending.push((next.0, written));
+                }
+                Exit::Call { target, next } => {
+                    read |= self.arguments_of_target(target.0, depth) & !written;
+                    pending.push((next.0, written | ALL));
+                }
+                Exit::CallIndirect { target, next } => {
+                    read |= (source(&target) | ALL) & !written;
+                    pending.push((next.0, written | ALL));
+                }
+                Exit::JumpIndirect(target) => read |= (source(&target) | ALL) & !written,
+                Exit::Return | Exit::Stop => {}
+            }
+        }
+        self.arguments.insert(function, read & ALL);
+        read & ALL
+    }
+
+    fn arguments_of_target(&mut self, address: u64, depth: u32) -> u32 {
+        match self.file.target(address) {
+            Target::Code(function) => self.arguments_of(function, depth + 1),
+            Target::Word(_) => ALL,
+        }
+    }
+
+    /// Whether a small function calls an allocator: what it returns is then another object for each caller.
+    pub(super) fn allocates(&mut self, function: u64, depth: u32) -> bool {
+        if let Some(&known) = self.allocators.get(&function) {
+            return known;
+        }
+        self.allocators.insert(function, false);
+        let (mut pending, mut seen, mut found) = (vec![function], Vec::new(), false);
+        while let Some(at) = pending.pop() {
+            if seen.contains(&at) {
+                continue;
+            }
+            seen.push(at);
+            if seen.len() > MAX_ALLOCATOR_BLOCKS {
+                found = false;
+                break;
+            }
+            let block = self.file.block(at);
+            let is_inside = |to: u64| self.file.function(to) == function && to != function;
+            let (calls, goes_on): (Option<u64>, Vec<u64>) = match block.exit {
+                Exit::Next(to) => (None, vec![to.0]),
+                Exit::Jump(to) if is_inside(to.0) => (None, vec![to.0]),
+                Exit::Jump(to) => (Some(to.0), Vec::new()),
+                Exit::Branch { target, next, .. } if is_inside(target.0) => (None, vec![target.0, next.0]),
+                Exit::Branch { target, next, .. } => (Some(target.0), vec![next.0]),
+                Exit::Call { target, next } => (Some(target.0), vec![next.0]),
+                Exit::CallIndirect { target: Operand::Memory(address), next } if address.is_static() => {
+                    found |= self.word_allocates(address.displacement);
+                    (None, vec![next.0])
+                }
+                Exit::CallIndirect { next, .. } => (None, vec![next.0]),
+                Exit::JumpIndirect(_) | Exit::Return | Exit::Stop => (None, Vec::new()),
+            };
+            pending.extend(goes_on);
+            found |= match calls.map(|to| self.file.target(to)) {
+                Some(Target::Code(callee)) => depth < 2 && self.allocates(callee, depth + 1),
+                Some(Target::Word(word)) => self.word_allocates(word),
+                None => false,
+            };
+        }
+        self.allocators.insert(function, found);
+        found
+    }
+
+    /// Whether a function calls nothing and has few blocks.
+    pub(super) fn is_small(&mut self, function: u64) -> bool {
+        if let Some(&known) = self.small.get(&function) {
+            return known;
+        }
+        let (mut seen, mut pending, mut is_small) = (Vec::new(), vec![function], true);
+        while let Some(at) = pending.pop() {
+            if seen.contains(&at) {
+                continue;
+            }
+            seen.push(at);
+            let is_inside = |to: u64| self.file.function(to) == function && to != function;
+            match self.file.block(at).exit {
+                Exit::Next(to) => pending.push(to.0),
+                Exit::Jump(to) if is_inside(to.0) => pending.push(to.0),
+                Exit::Branch { target, next, .. } if is_inside(target.0) => {
+                    pending.extend([target.0, next.0])
+                }
+                Exit::Return | Exit::Stop => {}
+                _ => is_small = false,
+            }
+            is_small &= seen.len() <= MAX_SMALL_BLOCKS;
+            if !is_small {
+                break;
+            }
+        }
+        self.small.insert(function, is_small);
+        is_small
+    }
+
+    fn word_allocates(&mut self, word: u64) -> bool {
+        let value = self.file.initial(&mut self.pool, word, 8);
+        let import = self.pool.as_constant(value).and_then(region::import_of);
+        let name = import.and_then(|number| self.file.imports.get(number));
+        name.is_some_and(|name| knowledge::allocates(name))
+    }
+}

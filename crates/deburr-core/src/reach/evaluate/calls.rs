@@ -1,0 +1,280 @@
+//! Control between functions: calls, what comes back, and what is thrown.
+
+use super::control::Leaving;
+use super::limits::MAX_EFFECTS;
+use super::run::{Certainty, Returned, Run};
+use super::state::ARGUMENTS;
+use super::state::{CALLER_SAVED, Effect, State, merge_effects};
+use crate::engine::solver::NodeId;
+use crate::reach::memory::Escape;
+use crate::reach::memory::file::Target;
+use crate::reach::value::pool::{Shape, Value};
+use crate::reach::value::region::{Region, context_of, frame_offset, import_of, region};
+
+/// Bytes above the stack pointer that are looked through for addresses which a callee finds there.
+const STACK_ARGUMENTS: i32 = 128;
+
+impl Run<'_, '_, '_> {
+    /// Calls known targets.
+    pub(super) fn call(
+        &mut self,
+        from: Leaving<'_>,
+        targets: &[Target],
+        next: Option<u64>,
+        mut state: State,
+    ) {
+        self.leak_arguments(&state);
+        let mut returned: Option<Returned> = None;
+        for &target in targets {
+            let result = match target {
+                Target::Code(function) => self.call_code(from, function, targets.len() == 1, &mut state),
+                Target::Word(word) => {
+                    let word = self.pool.constant(word);
+                    let value = self.load(from.node, &state, word, 8);
+                    self.call_value(from, value, next, state.clone());
+                    None
+                }
+            };
+            returned = self.joined(returned, result);
+        }
+        if let Some(returned) = returned {
+            self.after(from, returned, next, state);
+        }
+    }
+
+    fn joined(&mut self, one: Option<Returned>, other: Option<Returned>) -> Option<Returned> {
+        let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+        let [low, high] = one.values;
+        let values =
+            [self.pool.join(low, other.values[0], false), self.pool.join(high, other.values[1], false)];
+        let certainty = one.certainty.max(other.certainty);
+        Some(Returned { values, clobbers: one.clobbers | other.clobbers, certainty })
+    }
+
+    fn leak_arguments(&mut self, state: &State) {
+        for number in ARGUMENTS {
+            self.leak_value(state.register(number));
+        }
+    }
+
+    /// Calls a function of the file. Returns what comes back, if anything does.
+    fn call_code(
+        &mut self,
+        from: Leaving<'_>,
+        function: u64,
+        is_only: bool,
+        state: &mut State,
+    ) -> Option<Returned> {
+        let call = u64::from(from.context) << 48 ^ from.block.exit_at.0;
+        let callee = self.enter(function, state, from.certainty, call);
+        let context = self.contexts.get_mut(callee as usize)?;
+        context.callers.insert(from.node);
+        let (returned, clobbers, throws) = (context.returned, context.clobbers, context.throws);
+        let certain = |is_sure| if is_sure { from.certainty } else { Certainty::Doubtful };
+        let (certainty, thrown_certainty) = (certain(context.surely_returns), certain(context.surely_throws));
+        let reads_stack = context.reads_stack;
+        let effects = if returned.is_some() { context.effects.clone() } else { Vec::new() };
+        let thrown = if throws { context.thrown.clone() } else { Vec::new() };
+        if reads_stack {
+            self.lose_stack_arguments(from.node, state);
+        }
+        if throws {
+            let mut state = state.clone();
+            for effect in thrown {
+                self.apply(from, &mut state, Effect { is_certain: false, ..effect });
+            }
+            self.throw(Leaving { certainty: thrown_certainty, ..from }, &state);
+        }
+        for effect in effects {
+            let is_certain = effect.is_certain && is_only;
+            self.apply(from, state, Effect { is_certain, ..effect });
+        }
+        self.clobber_more(from.context, clobbers);
+        returned.map(|values| Returned { values, clobbers, certainty })
+    }
+
+    /// A callee finds values on the stack where it is not followed which.
+    fn lose_stack_arguments(&mut self, node: NodeId, state: &State) {
+        let top = self.pool.as_constant(state.register(4)).and_then(|top| self.own_offset(node, top));
+        let low = top.unwrap_or(i32::MIN);
+        let high = low.saturating_add(STACK_ARGUMENTS);
+        let passed: Vec<Value> =
+            state.slots.iter().filter(|slot| (low..high).contains(&slot.0)).map(|slot| slot.2).collect();
+        for value in passed {
+            self.share_value(value);
+            self.escape(value, Escape::Lost);
+        }
+    }
+
+    /// What a callee has stored in a caller's frame.
+    fn apply(&mut self, from: Leaving<'_>, state: &mut State, effect: Effect) {
+        if context_of(effect.at) == Some(from.context) {
+            let offset = frame_offset(effect.at);
+            let value = match effect.is_certain {
+                true => effect.value,
+                false => {
+                    let old = state.load(&mut self.pool, offset, effect.size);
+                    self.pool.join(old, effect.value, false)
+                }
+            };
+            state.store(&mut self.pool, offset, effect.size, value);
+        } else if state.effects.len() < MAX_EFFECTS {
+            state.affect(&mut self.pool, effect);
+        } else if let Some(context) = context_of(effect.at) {
+            self.share_context(context);
+        }
+    }
+
+    /// Calls what a value may be.
+    pub(super) fn call_value(&mut self, from: Leaving<'_>, value: Value, next: Option<u64>, state: State) {
+        match self.pool.shape(value).clone() {
+            Shape::Bottom => {
+                if let Some(node) = self.nodes.get_mut(from.node as usize) {
+                    node.is_stuck = true;
+                }
+            }
+            Shape::Numbers(numbers) => {
+                let certainty = match value.is_open() && numbers.len() > 1 {
+                    true => Certainty::Doubtful,
+                    false => from.certainty,
+                };
+                let from = Leaving { certainty, ..from };
+                let targets = self.targets_of(value).unwrap_or_default();
+                if !targets.is_empty() {
+                    self.call(from, &targets, next, state.clone());
+                }
+                let imports: Vec<&str> = numbers
+                    .iter()
+                    .filter_map(|&number| self.file.imports.get(import_of(number)?).copied())
+                    .collect();
+                for name in imports {
+                    self.call_import(from, name, next, state.clone());
+                }
+                let is_other = |&&number: &&u64| {
+                    matches!(region(number), Some(Region::Heap | Region::Frame | Region::Thread))
+                };
+                if numbers.iter().filter(is_other).count() > 0 {
+                    self.call_unknown(from, Value::LOST, next, state);
+                }
+            }
+            _ => self.call_unknown(from, value, next, state),
+        }
+    }
+
+    fn call_import(&mut self, from: Leaving<'_>, name: &str, next: Option<u64>, mut state: State) {
+        self.leak_arguments(&state);
+        self.clobber_more(from.context, CALLER_SAVED);
+        if let Some(values) = self.import(from, name, &mut state) {
+            let certainty = from.certainty;
+            self.after(from, Returned { values, clobbers: CALLER_SAVED, certainty }, next, state);
+        }
+    }
+
+    /// Calls something that is not known. Functions whose address went out of sight are roots already.
+    fn call_unknown(&mut self, from: Leaving<'_>, value: Value, next: Option<u64>, mut state: State) {
+        let escape = match value.is_doubt() || from.certainty == Certainty::Doubtful {
+            true => Escape::Lost,
+            false => Escape::Foreign,
+        };
+        for number in ARGUMENTS {
+            let argument = state.register(number);
+            self.leak_value(argument);
+            self.escape(argument, escape);
+            self.overwrite(from.node, &mut state, argument, Value::TOP.opened(true));
+            if self.pool.as_constant(argument).is_none_or(|at| context_of(at).is_some()) {
+                self.share_value(argument);
+            }
+        }
+        self.lose_stack_arguments(from.node, &state);
+        self.clobber_more(from.context, CALLER_SAVED);
+        self.throw(from, &state);
+        let result = if value.is_doubt() { Value::LOST } else { Value::TOP };
+        let certainty = from.certainty;
+        let returned = Returned { values: [result; 2], clobbers: CALLER_SAVED, certainty };
+        self.after(from, returned, next, state);
+    }
+
+    /// Control comes back from a call, or leaves the function with what the call returns.
+    fn after(&mut self, from: Leaving<'_>, returned: Returned, next: Option<u64>, mut state: State) {
+        let from = Leaving { certainty: returned.certainty, ..from };
+        self.clobber_more(from.context, returned.clobbers);
+        let Some(next) = next else {
+            self.returned(from, returned.values, &state);
+            return;
+        };
+        state.forget(returned.clobbers & CALLER_SAVED, Value::TOP);
+        // A callee of the same file may leave a register alone that the ABI lets it change.
+        for (number, value) in [0, 2].into_iter().zip(returned.values) {
+            if returned.clobbers >> number & 1 == 1 {
+                state.set(number, value);
+            }
+        }
+        self.flow(from.context, next, &state, from.certainty);
+    }
+
+    /// A function returns.
+    pub(super) fn returned(&mut self, from: Leaving<'_>, values: [Value; 2], state: &State) {
+        let context = from.context;
+        // What is returned on a doubtful path depends on the doubt.
+        let is_doubtful = from.certainty == Certainty::Doubtful;
+        let values = values.map(|value| value.opened(is_doubtful));
+        let is_outside = |effect: &Effect| context_of(effect.at) != Some(context);
+        let effects: Vec<Effect> = state.effects.iter().copied().filter(is_outside).collect();
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        let (old, mut own) = (it.returned, std::mem::take(&mut it.effects));
+        let new = match old {
+            None => values,
+            Some([low, high]) => {
+                [self.pool.join(low, values[0], true), self.pool.join(high, values[1], true)]
+            }
+        };
+        let has_changed = match old {
+            None => {
+                own = effects;
+                true
+            }
+            Some(_) => merge_effects(&mut own, &effects, &mut self.pool, true),
+        };
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        it.effects = own;
+        let is_surer = !is_doubtful && !std::mem::replace(&mut it.surely_returns, true);
+        if !has_changed && !is_surer && old == Some(new) {
+            return;
+        }
+        it.returned = Some(new);
+        let (resolves, is_outside) = (it.resolves.clone(), it.returns_outside);
+        for word in resolves {
+            self.memory.store(&mut self.pool, word, 8, new[0]);
+        }
+        if is_outside {
+            self.escape(new[0], Escape::Foreign);
+        }
+        self.leak_value(new[0]);
+        self.wake_callers(context);
+    }
+
+    /// A callee may throw: control comes to the landing pad, or leaves the function.
+    pub(super) fn throw(&mut self, from: Leaving<'_>, state: &State) {
+        match self.file.landing_pad(from.block.exit_at.0) {
+            Some(pad) => {
+                let mut state = state.clone();
+                state.forget(CALLER_SAVED, Value::TOP);
+                self.flow(from.context, pad, &state, from.certainty);
+            }
+            None => {
+                let Some(it) = self.contexts.get_mut(from.context as usize) else { return };
+                let mut changed = !std::mem::replace(&mut it.throws, true);
+                let is_sure = from.certainty == Certainty::Certain;
+                changed |= is_sure && !std::mem::replace(&mut it.surely_throws, true);
+                let mut thrown = std::mem::take(&mut it.thrown);
+                changed |= merge_effects(&mut thrown, &state.effects, &mut self.pool, true);
+                if let Some(it) = self.contexts.get_mut(from.context as usize) {
+                    it.thrown = thrown;
+                }
+                if changed {
+                    self.wake_callers(from.context);
+                }
+            }
+        }
+    }
+}

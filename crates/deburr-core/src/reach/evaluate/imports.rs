@@ -1,0 +1,251 @@
+//! What functions of other files do, by [`knowledge`](crate::reach::knowledge): to memory, to what they are handed, and whether
+//! they come back.
+//!
+//! A function that no row is about may write to all that it is handed the address of, keep the address, call what it leads to,
+//! and throw.
+
+use super::control::Leaving;
+use super::run::{Certainty, Run};
+use super::state::ARGUMENTS;
+use super::state::State;
+use crate::insn::operations::Arithmetic;
+use crate::reach::knowledge::{Behaviour, behaviour};
+use crate::reach::memory::Escape;
+use crate::reach::value::pool::{Bits, Shape, Value};
+use crate::reach::value::region;
+
+/// The registers of the first arguments.
+const FIRST: u8 = 7;
+const SECOND: u8 = 6;
+const THIRD: u8 = 2;
+
+impl Run<'_, '_, '_> {
+    /// Calls an import. Returns what comes back, if anything does.
+    pub(super) fn import(&mut self, from: Leaving<'_>, name: &str, state: &mut State) -> Option<[Value; 2]> {
+        let [first, second, third] = [FIRST, SECOND, THIRD].map(|number| state.register(number));
+        let top = [Value::TOP; 2];
+        let Some(behaviour) = behaviour(name) else { return Some(self.unknown_import(from, name, state)) };
+        match behaviour {
+            Behaviour::Ends => None,
+            Behaviour::Throws => {
+                self.hand_out(from, state);
+                self.throw(from, state);
+                None
+            }
+            Behaviour::Inert => Some(top),
+            Behaviour::ComparesTexts => Some([self.compared_texts(first, second), Value::TOP]),
+            Behaviour::Writes => {
+                for number in ARGUMENTS {
+                    let argument = state.register(number);
+                    self.escape(argument, Escape::Foreign);
+                    self.overwrite(from.node, state, argument, Value::TOP);
+                }
+                Some(top)
+            }
+            Behaviour::Reads => {
+                for number in ARGUMENTS {
+                    self.escape(state.register(number), Escape::Foreign);
+                }
+                Some(top)
+            }
+            Behaviour::Allocates | Behaviour::AllocatesZeros | Behaviour::AllocatesSurely => {
+                let base = self.allocation(from);
+                if behaviour == Behaviour::AllocatesZeros {
+                    self.memory.zeroed.insert(base);
+                }
+                let may_fail = behaviour != Behaviour::AllocatesSurely;
+                let numbers = if may_fail { vec![0, base] } else { vec![base] };
+                Some([self.pool.one_of(numbers), Value::TOP])
+            }
+            Behaviour::AllocatesInto => {
+                let base = self.allocation(from);
+                let base = self.pool.constant(base);
+                self.store(from.node, state, first, 8, base);
+                Some(top)
+            }
+            Behaviour::Reallocates => {
+                let base = self.allocation(from);
+                self.escape(first, Escape::Lost);
+                let base = self.pool.constant(base);
+                let address = self.pool.constant(0);
+                let moved = self.pool.join(base, first, false);
+                self.store(from.node, state, moved, 8, Value::LOST);
+                Some([self.pool.join(moved, address, false), Value::TOP])
+            }
+            Behaviour::Copies => {
+                let length = self.pool.as_constant(third);
+                self.copy(from.node, state, (first, second), length);
+                let end = self.pool.compute(Arithmetic::Add, first, third, 8);
+                Some([if name.contains("mempcpy") { end } else { first }, Value::TOP])
+            }
+            Behaviour::Fills => {
+                let byte = self.pool.truncate(second, 1);
+                let length = self.pool.as_constant(third);
+                self.fill(from.node, state, (first, byte), length);
+                Some([first, Value::TOP])
+            }
+            Behaviour::Clears => {
+                let zero = self.pool.constant(0);
+                let length = self.pool.as_constant(second);
+                self.fill(from.node, state, (first, zero), length);
+                Some(top)
+            }
+            Behaviour::CallsSecondOnce => {
+                self.call_back(from, second, None);
+                let zero = self.pool.constant(0);
+                Some([zero, Value::TOP])
+            }
+            Behaviour::CallsFirstLater => {
+                self.share_value(second);
+                self.call_back(from, first, Some(second));
+                let zero = self.pool.constant(0);
+                Some([zero, Value::TOP])
+            }
+            Behaviour::StartsThread => {
+                let argument = state.register(1);
+                self.share_value(argument);
+                self.call_back(from, third, Some(argument));
+                self.overwrite(from.node, state, first, Value::TOP);
+                Some(top)
+            }
+            Behaviour::StartsMain => {
+                // The count of arguments is not negative.
+                let count = self.pool.intern(Shape::Bits(Bits::between(0, i32::MAX as u64)));
+                for address in self.pool.addresses(first) {
+                    self.root(address, from.certainty, Some(count));
+                }
+                let later = [state.register(1), state.register(8), state.register(9)];
+                for function in later {
+                    self.escape(function, Escape::Foreign);
+                }
+                if self.pool.addresses(first).is_empty() {
+                    self.escape(first, Escape::Foreign);
+                }
+                None
+            }
+            Behaviour::TakesGuard => Some([self.pool.one_of(vec![0, 1]), Value::TOP]),
+            Behaviour::ReleasesGuard => {
+                let one = self.pool.constant(1);
+                self.store(from.node, state, first, 1, one);
+                Some(top)
+            }
+            Behaviour::ComesBackTwice => {
+                // What the frame holds at the second time is what it held when that was decided.
+                for slot in &mut state.slots {
+                    slot.2 = self.pool.join(slot.2, Value::LOST, false);
+                }
+                Some(top)
+            }
+            Behaviour::AnswersLeaf => {
+                let address = self.glibc_leaf(first);
+                Some([address, Value::TOP])
+            }
+            Behaviour::ReadsEnvironment if self.model.has_no_environment() => {
+                let zero = self.pool.constant(0);
+                Some([zero, Value::TOP])
+            }
+            Behaviour::ReadsEnvironment => Some(top),
+            Behaviour::AnswersOpenly => Some([Value::TOP.opened(true); 2]),
+            Behaviour::FindsThreadMemory => Some([self.thread_memory(from, state, first), Value::TOP]),
+        }
+    }
+
+    /// What a comparison of texts returns: zero where they are the same. What depends on the CPU makes the result depend on it.
+    fn compared_texts(&mut self, one: Value, other: Value) -> Value {
+        let open = one.is_doubt() || other.is_doubt();
+        let texts = |run: &Self, value: Value| -> Option<Vec<Vec<u8>>> {
+            let Shape::Numbers(places) = run.pool.shape(value) else { return None };
+            // A null pointer ends the program.
+            let places = places.iter().filter(|&&place| region::is_mapped(place));
+            places.map(|&place| run.file.text(place)).collect()
+        };
+        let (Some(left), Some(right)) = (texts(self, one), texts(self, other)) else {
+            return Value::TOP.opened(open);
+        };
+        let is_same = left.iter().any(|text| right.contains(text));
+        let differs = left.iter().any(|text| right.iter().any(|it| it != text));
+        let mut result = Value::BOTTOM;
+        if is_same {
+            result = self.pool.constant(0);
+        }
+        if differs {
+            let other = self.pool.intern(Shape::Bits(Bits::between(1, u32::MAX.into())));
+            result = self.pool.join(result, other, false);
+        }
+        if result.is_bottom() { Value::TOP.opened(open) } else { result.opened(open) }
+    }
+
+    fn allocation(&mut self, from: Leaving<'_>) -> u64 {
+        let number = self.allocations.len() as u32;
+        *self.allocations.entry((from.context, from.block.exit_at.0)).or_insert_with(|| region::heap(number))
+    }
+
+    /// All arguments go to code of another file.
+    fn hand_out(&mut self, from: Leaving<'_>, state: &State) {
+        let escape = match from.certainty {
+            Certainty::Certain => Escape::Foreign,
+            Certainty::Doubtful => Escape::Lost,
+        };
+        for number in ARGUMENTS {
+            self.escape(state.register(number), escape);
+        }
+    }
+
+    /// A function that nothing is known of.
+    fn unknown_import(&mut self, from: Leaving<'_>, name: &str, state: &mut State) -> [Value; 2] {
+        self.hand_out(from, state);
+        for number in ARGUMENTS {
+            let argument = state.register(number);
+            if matches!(self.pool.shape(argument), Shape::Within(_))
+                || !self.pool.addresses(argument).is_empty()
+            {
+                self.overwrite(from.node, state, argument, Value::TOP.opened(true));
+            }
+        }
+        let is_c = name.starts_with("Py") || name.starts_with("_Py");
+        if !is_c {
+            self.throw(from, state);
+        }
+        [Value::TOP.opened(true); 2]
+    }
+
+    /// Code of another file calls a function that it is handed.
+    fn call_back(&mut self, from: Leaving<'_>, function: Value, argument: Option<Value>) {
+        let Some(targets) = self.targets_of(function) else {
+            self.escape(function, Escape::Foreign);
+            return;
+        };
+        let _ = targets;
+        for address in self.pool.addresses(function) {
+            if self.pool.places.is_code(address) {
+                self.root(address, from.certainty, argument);
+            }
+        }
+    }
+
+    /// The words that glibc shows of a leaf, in an object of their own.
+    fn glibc_leaf(&mut self, index: Value) -> Value {
+        let Some(index) = self.pool.as_constant(index) else { return Value::LOST };
+        let next = self.allocations.len() as u32;
+        let base = *self.allocations.entry((u32::MAX, index)).or_insert_with(|| region::heap(next));
+        let words = self.model.glibc_leaf(&mut self.pool, index);
+        for (offset, value) in (0..).step_by(4).zip(words) {
+            // What the CPU says, then what can be used of it.
+            self.memory.store(&mut self.pool, base + offset, 4, value);
+            self.memory.store(&mut self.pool, base + 16 + offset, 4, value);
+        }
+        self.pool.constant(base)
+    }
+
+    /// Where a variable of a thread is.
+    fn thread_memory(&mut self, from: Leaving<'_>, state: &State, index: Value) -> Value {
+        let above = self.pool.plus(index, 8);
+        let module = self.load(from.node, state, index, 8);
+        let offset = self.load(from.node, state, above, 8);
+        let address = match (self.pool.as_constant(module), self.pool.as_constant(offset)) {
+            (Some(module), Some(offset)) => self.file.thread_address(module, offset),
+            _ => None,
+        };
+        address.map_or(Value::TOP, |address| self.pool.constant(address))
+    }
+}

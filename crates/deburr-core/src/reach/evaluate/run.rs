@@ -1,0 +1,364 @@
+//! A run: the whole program on one model, as equations over nodes.
+//!
+//! A node is a block in a context; a context is a function with those of its arguments that are constants. What a call returns,
+//! and what it stores in its callers' frames, belongs to the context. Roots are entered with anything in their registers.
+
+use super::limits::{MAX_CHEAP_CONTEXTS, MAX_CONTEXTS, VISITS_BEFORE_WIDENING};
+use super::state::{Effect, State};
+use crate::engine::domain::Domain;
+use crate::engine::solver::{Equations, NodeId, Outcome, Worklist, solve};
+use crate::image::Kind;
+use crate::reach::cpu::Model;
+use crate::reach::memory::file::{File, Target};
+use crate::reach::memory::{Escape, Memory};
+use crate::reach::value::pool::{Pool, Value};
+use crate::reach::value::region;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A context by its number.
+pub(crate) type ContextId = u32;
+
+/// What distinguishes the contexts of a function: its arguments that are constants, and of an allocator the call. Empty for the one
+/// that serves all other callers.
+type ContextKey = Vec<Option<u64>>;
+
+/// How sure it is that control comes to a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Certainty {
+    /// Only by a value or a target that was lost, or that rests on an open answer.
+    Doubtful,
+    /// By calls, and by branches that are decided or that the input decides.
+    Certain,
+}
+
+/// A block in a context.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub context: ContextId,
+    pub at: u64,
+    pub state: State,
+    pub certainty: Certainty,
+    visits: u32,
+    /// Words that it has read and nothing was seen to store to.
+    pub bottoms: Vec<u64>,
+    /// Whether control goes nowhere yet, because of such a word.
+    pub is_stuck: bool,
+    /// Where control came from first, with the certainty that it has.
+    pub parent: Option<NodeId>,
+}
+
+/// A function with what it is called with.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    pub function: u64,
+    pub nodes: FxHashMap<u64, NodeId>,
+    pub callers: FxHashSet<NodeId>,
+    pub returned: Option<[Value; 2]>,
+    /// Whether some path surely returns.
+    pub surely_returns: bool,
+    pub clobbers: u32,
+    pub throws: bool,
+    /// Whether some path surely throws.
+    pub surely_throws: bool,
+    /// Whether the address of its frame went somewhere: stores to it are then seen by others.
+    pub is_leaked: bool,
+    /// Whether that address is kept: others may write there at any time.
+    pub is_shared: bool,
+    /// Offsets in its frame of objects that went out of sight, and how far.
+    pub escaped: Vec<(i32, Escape)>,
+    /// What was stored at an unknown offset of an object in its frame: from, to, value, bytes.
+    pub smeared: Vec<(i32, i32, Value, u8)>,
+    /// Whether it reads what its callers have put on the stack.
+    pub reads_stack: bool,
+    pub effects: Vec<Effect>,
+    /// The same on paths that throw.
+    pub thrown: Vec<Effect>,
+    /// Offsets in its frame whose address is taken.
+    pub taken: Vec<i32>,
+    /// Words that the loader fills with what it returns.
+    pub resolves: Vec<u64>,
+    /// Whether code of another file gets what it returns.
+    pub returns_outside: bool,
+}
+
+/// What a call leaves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Returned {
+    pub values: [Value; 2],
+    pub clobbers: u32,
+    pub certainty: Certainty,
+}
+
+/// The whole program on one model.
+pub(crate) struct Run<'r, 'f, 'a> {
+    pub(crate) file: &'r File<'f, 'a>,
+    pub(crate) model: Model,
+    pub(crate) pool: Pool,
+    pub(crate) memory: Memory,
+    pub(crate) contexts: Vec<Context>,
+    by_function: FxHashMap<u64, Vec<(ContextKey, ContextId)>>,
+    pub(crate) nodes: Vec<Node>,
+    worklist: Worklist,
+    /// By context and call, what it has allocated.
+    pub(crate) allocations: FxHashMap<(ContextId, u64), u64>,
+    /// Functions whose address went out of sight, and how.
+    pub(crate) escaped_code: FxHashMap<u64, (Escape, Certainty)>,
+    pub(super) arguments: FxHashMap<u64, u32>,
+    pub(super) allocators: FxHashMap<u64, bool>,
+    pub(super) small: FxHashMap<u64, bool>,
+    /// The node that is evaluated.
+    pub(super) current: Option<NodeId>,
+    /// What comes from outside the program. Callers of a shared object may hand back what it has told them of the CPU, so there
+    /// it rests on open answers.
+    pub(super) outside: Value,
+    /// What the current node's evaluation has cost beyond its operations.
+    pub(super) extra_cost: u64,
+}
+
+impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
+    pub(crate) fn new(file: &'r File<'f, 'a>, pool: Pool, model: Model) -> Run<'r, 'f, 'a> {
+        Run {
+            file,
+            model,
+            pool,
+            memory: Memory::default(),
+            contexts: Vec::new(),
+            by_function: FxHashMap::default(),
+            nodes: Vec::new(),
+            worklist: Worklist::default(),
+            allocations: FxHashMap::default(),
+            escaped_code: FxHashMap::default(),
+            arguments: FxHashMap::default(),
+            allocators: FxHashMap::default(),
+            small: FxHashMap::default(),
+            current: None,
+            outside: Value::TOP.opened(file.image.kind == Kind::SharedObject),
+            extra_cost: 0,
+        }
+    }
+
+    /// Evaluates until nothing changes, or the budget is spent. Returns how it ended, and what it cost.
+    pub(crate) fn solve(&mut self, budget: u64) -> (Outcome, u64) {
+        self.settle_losses();
+        solve(self, budget)
+    }
+
+    /// How sure it is that control comes to what is evaluated.
+    pub(super) fn current_certainty(&self) -> Certainty {
+        let node = self.current.and_then(|node| self.nodes.get(node as usize));
+        node.map_or(Certainty::Certain, |node| node.certainty)
+    }
+
+    pub(super) fn enqueue(&mut self, node: NodeId) {
+        let Some(it) = self.nodes.get(node as usize) else { return };
+        // Callees before callers, and within a function by address.
+        let rank = u64::from(u32::MAX - it.context) << 32 | (it.at & 0xffff_ffff);
+        self.worklist.add(rank, node);
+    }
+
+    /// All nodes of a context are to be evaluated again.
+    pub(super) fn enqueue_context(&mut self, context: ContextId) {
+        let nodes: Vec<NodeId> = self
+            .contexts
+            .get(context as usize)
+            .map(|it| it.nodes.values().copied().collect())
+            .unwrap_or_default();
+        for node in nodes {
+            self.enqueue(node);
+        }
+    }
+
+    pub(super) fn wake_callers(&mut self, context: ContextId) {
+        let callers: Vec<NodeId> = self
+            .contexts
+            .get(context as usize)
+            .map(|it| it.callers.iter().copied().collect())
+            .unwrap_or_default();
+        for node in callers {
+            self.enqueue(node);
+        }
+    }
+
+    /// Control comes to a block with a state.
+    pub(super) fn flow(&mut self, context: ContextId, at: u64, state: &State, certainty: Certainty) {
+        let known = self.contexts.get(context as usize).and_then(|it| it.nodes.get(&at).copied());
+        let parent = self.current;
+        let Some(id) = known else {
+            let id = self.nodes.len() as NodeId;
+            let state = state.clone();
+            let node = Node {
+                context,
+                at,
+                state,
+                certainty,
+                visits: 0,
+                bottoms: Vec::new(),
+                is_stuck: false,
+                parent,
+            };
+            self.nodes.push(node);
+            if let Some(context) = self.contexts.get_mut(context as usize) {
+                context.nodes.insert(at, id);
+            }
+            self.enqueue(id);
+            return;
+        };
+        let Some(node) = self.nodes.get_mut(id as usize) else { return };
+        let mut changed = match node.visits > VISITS_BEFORE_WIDENING {
+            true => node.state.widen(state, &mut self.pool),
+            false => node.state.join(state, &mut self.pool),
+        };
+        if certainty > node.certainty {
+            (node.certainty, node.parent, changed) = (certainty, parent, true);
+        }
+        if changed {
+            self.enqueue(id);
+        }
+    }
+
+    /// The context of a call.
+    fn context(&mut self, function: u64, state: &State, call: u64) -> ContextId {
+        let read = self.arguments_of(function, 0);
+        let mut key: ContextKey = Vec::new();
+        for number in super::state::ARGUMENTS {
+            let constant = self.pool.as_constant(state.register(number));
+            key.push(constant.filter(|_| read >> number & 1 == 1));
+        }
+        let allocates = self.allocates(function, 0);
+        key.push(allocates.then_some(call));
+        let limit = match allocates || self.is_small(function) {
+            true => MAX_CHEAP_CONTEXTS,
+            false => MAX_CONTEXTS,
+        };
+        let id = self.contexts.len() as ContextId;
+        let known = self.by_function.entry(function).or_default();
+        if let Some((_, context)) = known.iter().find(|it| it.0 == key) {
+            return *context;
+        }
+        if known.len() >= limit {
+            key.clear();
+            if let Some((_, context)) = known.iter().find(|it| it.0.is_empty()) {
+                return *context;
+            }
+        }
+        known.push((key, id));
+        self.contexts.push(Context { function, ..Context::default() });
+        id
+    }
+
+    /// Control enters a function of the file.
+    pub(super) fn enter(
+        &mut self,
+        function: u64,
+        state: &State,
+        certainty: Certainty,
+        call: u64,
+    ) -> ContextId {
+        let context = self.context(function, state, call);
+        let read = self.arguments_of(function, 0);
+        let mut entry = State::top();
+        for number in super::state::ARGUMENTS {
+            if read >> number & 1 == 1 {
+                entry.set(number, state.register(number));
+            }
+        }
+        let frame = self.pool.constant(region::frame(context));
+        entry.set(4, frame);
+        self.flow(context, function, &entry, certainty);
+        context
+    }
+
+    /// The loader, or code of another file, calls a function. Returns the contexts that it enters.
+    pub(crate) fn root(
+        &mut self,
+        address: u64,
+        certainty: Certainty,
+        first: Option<Value>,
+    ) -> Option<ContextId> {
+        let mut state = State::top();
+        state.registers = [self.outside; 16];
+        if let Some(value) = first {
+            state.set(7, value);
+        }
+        match self.file.target(address) {
+            Target::Code(function) => Some(self.enter(function, &state, certainty, 0)),
+            Target::Word(_) => None,
+        }
+    }
+
+    /// The loader calls a resolver and fills some word with what it returns.
+    pub(crate) fn resolver(&mut self, resolver: u64, word: u64) {
+        let Some(context) = self.root(resolver, Certainty::Certain, None) else { return };
+        if let Some(it) = self.contexts.get_mut(context as usize)
+            && !it.resolves.contains(&word)
+        {
+            it.resolves.push(word);
+            let returned = it.returned;
+            if let Some([value, _]) = returned {
+                self.memory.store(&mut self.pool, word, 8, value);
+            }
+        }
+    }
+
+    /// Code of another file gets what a function returns.
+    pub(crate) fn returns_outside(&mut self, context: ContextId) {
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        if !std::mem::replace(&mut it.returns_outside, true)
+            && let Some([value, _]) = it.returned
+        {
+            self.escape(value, Escape::Foreign);
+        }
+    }
+
+    /// What was woken, and what was lost, since the last time.
+    fn settle_losses(&mut self) {
+        loop {
+            for node in std::mem::take(&mut self.memory.woken) {
+                self.enqueue(node);
+            }
+            let lost = std::mem::take(&mut self.pool.lost);
+            if lost.is_empty() && self.memory.woken.is_empty() {
+                return;
+            }
+            for address in lost {
+                self.share(address);
+                self.escape_address(address, Escape::Lost);
+            }
+        }
+    }
+}
+
+impl Equations for Run<'_, '_, '_> {
+    fn worklist(&mut self) -> &mut Worklist {
+        &mut self.worklist
+    }
+
+    fn evaluate(&mut self, node: NodeId) -> u64 {
+        self.current = Some(node);
+        self.extra_cost = 0;
+        if let Some(node) = self.nodes.get_mut(node as usize) {
+            node.visits += 1;
+        }
+        let cost = self.evaluate_block(node);
+        self.settle_losses();
+        self.current = None;
+        cost + self.extra_cost + std::mem::take(&mut self.memory.cost)
+    }
+
+    /// What waits for a word that nothing is seen to store to gets a lost value.
+    fn idle(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.nodes.len() {
+            let Some(node) = self.nodes.get_mut(index) else { continue };
+            let bottoms = std::mem::take(&mut node.bottoms);
+            let is_stuck = node.is_stuck;
+            let before = self.memory.forced.len();
+            self.memory.forced.extend(bottoms);
+            if self.memory.forced.len() > before || is_stuck && any {
+                any = true;
+                self.enqueue(index as NodeId);
+            }
+        }
+        any
+    }
+}

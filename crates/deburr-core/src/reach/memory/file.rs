@@ -1,0 +1,338 @@
+//! The file as it is loaded: what its memory holds before any code runs, and where its functions, blocks and objects are.
+//!
+//! In: an image, its linkage and its functions. Out: look-ups by address. Addresses are those at which the file is taken to be
+//! loaded ([`BIAS`]). What the loader fills in is what it makes of relocations.
+
+use crate::address::{Extent, Svma};
+use crate::function::Program;
+use crate::image::linkage::ThreadWordKind;
+use crate::image::{Image, Kind, Linkage};
+use crate::insn::operations::{self, Block, Exit, Operand};
+use crate::reach::value::pool::{Places, Pool, Value};
+use crate::reach::value::region::{self, BIAS, THREAD_BASE};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Bytes of a text that are looked at: names of features have up to 24.
+const MAX_TEXT: usize = 64;
+
+/// The file, with what is looked up often.
+pub(crate) struct File<'f, 'a> {
+    pub(crate) image: &'f Image<'a>,
+    pub(crate) linkage: &'f Linkage<'a>,
+    pub(crate) program: &'f Program,
+    /// What addresses are more than the file's own.
+    pub(crate) bias: u64,
+    /// The names of imports, by number.
+    pub(crate) imports: Vec<&'f str>,
+    import_numbers: FxHashMap<&'f str, u32>,
+    /// Whether the loader copies any other file's object.
+    has_copies: bool,
+    blocks: RefCell<FxHashMap<u64, Rc<Block>>>,
+    targets: RefCell<FxHashMap<u64, Target>>,
+}
+
+/// Bytes before a thread's control block that the variables of a library are taken to be at.
+const LOADED_LATER: u64 = 1 << 32;
+
+/// The number of the file among those with thread's variables, as the loader is taken to give it.
+const MODULE: u64 = 1;
+
+/// Where a direct jump or call ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Code of the file.
+    Code(u64),
+    /// An address that a word in memory holds.
+    Word(u64),
+}
+
+impl<'f, 'a> File<'f, 'a> {
+    pub(crate) fn new(image: &'f Image<'a>, linkage: &'f Linkage<'a>, program: &'f Program) -> File<'f, 'a> {
+        let mut imports: Vec<&'f str> = Vec::new();
+        let mut import_numbers = FxHashMap::default();
+        for import in &linkage.imports {
+            import_numbers.entry(import.name).or_insert_with(|| {
+                imports.push(import.name);
+                (imports.len() - 1) as u32
+            });
+        }
+        let bias = if image.is_fixed { 0 } else { BIAS };
+        let has_copies = linkage.imports.iter().any(|import| import.is_copy);
+        let (blocks, targets) = (RefCell::default(), RefCell::default());
+        File { image, linkage, program, bias, imports, import_numbers, has_copies, blocks, targets }
+    }
+
+    /// The file's own address.
+    pub(crate) fn svma(&self, address: u64) -> Svma {
+        Svma(address.wrapping_sub(self.bias))
+    }
+
+    /// The address at which something is loaded.
+    pub(crate) fn address(&self, svma: Svma) -> u64 {
+        svma.0.wrapping_add(self.bias)
+    }
+
+    /// Which numbers are addresses, and where objects begin: where symbols do, and where code or data point to. A field that
+    /// code only uses begins none.
+    pub(crate) fn places(&self) -> Places {
+        let mut runs: Vec<(u64, u64, bool)> = Vec::new();
+        let mut add = |extent: Extent, is_code| {
+            runs.push((self.address(extent.start), self.address(extent.end), is_code));
+        };
+        self.image.code.iter().for_each(|code| add(code.extent, true));
+        self.linkage.data.iter().for_each(|data| add(data.extent, false));
+        runs.sort_unstable();
+        let named = &self.linkage.objects;
+        let is_free =
+            |svma: Svma| self.linkage.data_at(svma).is_some() && self.linkage.object_at(svma).is_none();
+        let mut starts: Vec<Svma> = named.iter().flat_map(|it| [it.extent.start, it.extent.end]).collect();
+        starts.extend(self.linkage.cells.iter().map(|cell| cell.to).filter(|&to| is_free(to)));
+        for data in &self.linkage.data {
+            starts.push(data.extent.start);
+            if data.is_offset_table {
+                let cells = (data.extent.start.0..data.extent.end.0).step_by(8);
+                starts.extend(cells.map(Svma));
+            }
+        }
+        for code in &self.image.code {
+            let is_fixed = self.image.is_fixed;
+            operations::mentions(self.image.arch, code.bytes, code.extent.start, is_fixed, |mention| {
+                if mention.is_taken && is_free(Svma(mention.place)) {
+                    starts.push(Svma(mention.place));
+                }
+            });
+        }
+        let mut objects: Vec<u64> = starts.into_iter().map(|svma| self.address(svma)).collect();
+        objects.sort_unstable();
+        objects.dedup();
+        Places { runs, objects }
+    }
+
+    /// Where the object that an address is in begins and ends.
+    pub(crate) fn extent(&self, pool: &Pool, address: u64) -> (u64, u64) {
+        let svma = self.svma(address);
+        if let Some(object) = self.linkage.object_at(svma) {
+            return (self.address(object.extent.start), self.address(object.extent.end));
+        }
+        let objects = &pool.places.objects;
+        let after = objects.partition_point(|&start| start <= address);
+        let start = after.checked_sub(1).and_then(|index| objects.get(index)).copied().unwrap_or(address);
+        let end = self
+            .linkage
+            .data_at(svma)
+            .map_or(address.saturating_add(8), |data| self.address(data.extent.end));
+        (start, objects.get(after).copied().unwrap_or(end).min(end))
+    }
+
+    /// Whether a symbol says which object an address is in.
+    pub(crate) fn is_named(&self, address: u64) -> bool {
+        self.linkage.object_at(self.svma(address)).is_some()
+    }
+
+    /// Whether the program may write there while it runs.
+    pub(crate) fn is_writable(&self, address: u64) -> bool {
+        self.linkage.data_at(self.svma(address)).is_some_and(|data| data.is_writable)
+    }
+
+    /// What a place holds before any code runs.
+    pub(crate) fn initial(&self, pool: &mut Pool, at: u64, size: u8) -> Value {
+        let svma = self.svma(at);
+        let word = Svma(svma.0 & !7);
+        let is_whole = size == 8 && word == svma;
+        let linkage = self.linkage;
+        if linkage.resolved.binary_search_by_key(&word, |it| it.at).is_ok() {
+            return Value::BOTTOM;
+        }
+        if let Some(value) = self.thread_word(pool, word) {
+            return if is_whole { value } else { Value::LOST };
+        }
+        if let Some(import) = linkage.import(word) {
+            let number = self.import_numbers.get(import.name).copied();
+            return match number.filter(|_| is_whole && !import.is_copy) {
+                Some(number) => pool.constant(region::import(number)),
+                None => Value::IMPORTED,
+            };
+        }
+        if let Some(to) = linkage.cell(word) {
+            return if is_whole { pool.constant(self.address(to)) } else { Value::LOST };
+        }
+        if self.has_copies && self.is_copied(svma) {
+            return Value::IMPORTED;
+        }
+        match self.bytes(svma, size) {
+            Some(number) => pool.constant(number),
+            None => Value::TOP,
+        }
+    }
+
+    /// Whether the loader copies another file's object there.
+    fn is_copied(&self, svma: Svma) -> bool {
+        let object = self.linkage.object_at(svma).map(|object| object.extent.start);
+        object.and_then(|start| self.linkage.import(start)).is_some_and(|import| import.is_copy)
+    }
+
+    /// The text at an address that the program cannot change, without its end.
+    pub(crate) fn text(&self, address: u64) -> Option<Vec<u8>> {
+        let svma = self.svma(address);
+        let data = self.linkage.data_at(svma).filter(|data| !data.is_writable)?;
+        let from = usize::try_from(svma.since(data.extent.start)?).ok()?;
+        let text = data.bytes.get(from..)?;
+        let length = text.iter().take(MAX_TEXT).position(|byte| *byte == 0)?;
+        text.get(..length).map(<[u8]>::to_vec)
+    }
+
+    fn bytes(&self, svma: Svma, size: u8) -> Option<u64> {
+        let mut number = 0;
+        for index in (0..u64::from(size)).rev() {
+            let at = Svma(svma.0.wrapping_add(index));
+            let byte = match self.linkage.data_at(at) {
+                Some(data) => {
+                    let offset = usize::try_from(at.since(data.extent.start)?).ok()?;
+                    data.bytes.get(offset).copied().unwrap_or(0)
+                }
+                None => self.image.bytes_at(at)?.first().copied()?,
+            };
+            number = number << 8 | u64::from(byte);
+        }
+        Some(number)
+    }
+
+    /// Where the variables of the file are in a thread's memory. Those of a program end where the control block begins.
+    fn thread_start(&self) -> u64 {
+        let length = self.linkage.thread_template.map_or(0, |template| template.length);
+        let is_program = self.image.kind == Kind::Executable;
+        THREAD_BASE.wrapping_sub(if is_program { length } else { LOADED_LATER })
+    }
+
+    /// What a thread's memory holds before any code runs.
+    pub(crate) fn thread_initial(&self, pool: &mut Pool, at: u64, size: u8) -> Value {
+        // The first word of the control block points to itself (psABI, "Thread-Local Storage").
+        if at == THREAD_BASE {
+            return pool.constant(THREAD_BASE);
+        }
+        let offset = at.wrapping_sub(self.thread_start());
+        match self.linkage.thread_template.filter(|template| offset < template.length) {
+            Some(template) if offset < template.initial.len() => {
+                let from = self.address(template.initial.start).wrapping_add(offset);
+                self.initial(pool, from, size)
+            }
+            Some(_) => pool.constant(0),
+            None => Value::TOP,
+        }
+    }
+
+    /// What the loader fills in so that a thread's variable is found by it.
+    fn thread_word(&self, pool: &mut Pool, at: Svma) -> Option<Value> {
+        let words = &self.linkage.thread_words;
+        let index = words.binary_search_by_key(&at, |word| word.at).ok()?;
+        Some(match words.get(index)?.kind {
+            ThreadWordKind::Module => pool.constant(MODULE),
+            ThreadWordKind::Offset(offset) => pool.constant(offset),
+            ThreadWordKind::FromBlock(offset) => {
+                let distance = self.thread_start().wrapping_sub(THREAD_BASE);
+                pool.constant(distance.wrapping_add(offset))
+            }
+            ThreadWordKind::Elsewhere => Value::TOP,
+        })
+    }
+
+    /// Where a variable of a thread is, by the two words that find it; `None` where it is another file's.
+    pub(crate) fn thread_address(&self, module: u64, offset: u64) -> Option<u64> {
+        (module == MODULE).then(|| self.thread_start().wrapping_add(offset))
+    }
+
+    /// The pointers that an object holds from the start.
+    pub(crate) fn pointers_in(&self, pool: &Pool, address: u64) -> Vec<u64> {
+        let (start, end) = self.extent(pool, address);
+        let cells = &self.linkage.cells;
+        let first = cells.partition_point(|cell| self.address(cell.at) < start);
+        let inside = cells.get(first..).unwrap_or_default().iter();
+        inside.take_while(|cell| self.address(cell.at) < end).map(|cell| self.address(cell.to)).collect()
+    }
+
+    /// The block that begins at an address.
+    pub(crate) fn block(&self, address: u64) -> Rc<Block> {
+        if let Some(block) = self.blocks.borrow().get(&address) {
+            return Rc::clone(block);
+        }
+        let code = self.image.bytes_at(self.svma(address)).unwrap_or_default();
+        let empty = || {
+            let at = Svma(address);
+            Block { start: at, end: at, operations: Vec::new(), exit: Exit::Stop, exit_at: at }
+        };
+        let block = operations::lift(self.image.arch, code, Svma(address)).unwrap_or_else(empty);
+        let block = Rc::new(block);
+        self.blocks.borrow_mut().insert(address, Rc::clone(&block));
+        block
+    }
+
+    /// Where the whole function begins that an address is in; the address itself where no function is known.
+    pub(crate) fn function(&self, address: u64) -> u64 {
+        let at = self.image.code_offset(self.svma(address));
+        let function = at.and_then(|at| self.program.function_at(at));
+        function.map_or(address, |it| self.address(self.image.svma(self.program.whole(it).start)))
+    }
+
+    /// Whether a function, or a part of one, begins at an address.
+    pub(crate) fn begins_function(&self, address: u64) -> bool {
+        self.function(address) == address
+    }
+
+    /// Where control ends up that goes to an address: stubs and jumps between functions are passed through.
+    pub(crate) fn target(&self, address: u64) -> Target {
+        if let Some(&target) = self.targets.borrow().get(&address) {
+            return target;
+        }
+        // A cycle of jumps ends where it began.
+        self.targets.borrow_mut().insert(address, Target::Code(address));
+        let block = self.block(address);
+        let target = match block.exit {
+            Exit::JumpIndirect(Operand::Memory(memory))
+                if memory.is_static() && block.operations.is_empty() =>
+            {
+                Target::Word(memory.displacement)
+            }
+            Exit::Jump(Svma(next)) if block.operations.is_empty() && self.begins_function(next) => {
+                self.target(next)
+            }
+            _ => Target::Code(address),
+        };
+        self.targets.borrow_mut().insert(address, target);
+        target
+    }
+
+    /// The landing pad of a call that throws; `None` where the function is left.
+    pub(crate) fn landing_pad(&self, call: u64) -> Option<u64> {
+        let svma = self.svma(call);
+        let sites = &self.image.call_sites;
+        let after = sites.partition_point(|(site, _)| site.start <= svma);
+        let (site, pad) = sites.get(after.checked_sub(1)?)?;
+        site.contains(svma).then(|| self.address(*pad))
+    }
+
+    /// Places of a function that a jump through a table may lead to: what follows an unconditional end of a block and no
+    /// direct jump leads to.
+    pub(crate) fn orphans(&self, function: u64) -> Vec<u64> {
+        let at = self.image.code_offset(self.svma(function));
+        let Some(range) = at.and_then(|at| self.program.function_at(at)) else { return Vec::new() };
+        let (mut at, end) =
+            (self.address(self.image.svma(range.start)), self.address(self.image.svma(range.end)));
+        let (mut found, mut targets, mut ended) = (Vec::new(), Vec::new(), false);
+        while at < end {
+            let block = self.block(at);
+            if ended {
+                found.push(at);
+            }
+            if let Exit::Jump(target) | Exit::Branch { target, .. } = block.exit {
+                targets.push(target.0);
+            }
+            ended = matches!(block.exit, Exit::Jump(_) | Exit::JumpIndirect(_) | Exit::Return | Exit::Stop);
+            at = block.end.0.max(at.saturating_add(1));
+        }
+        targets.sort_unstable();
+        found.retain(|place| targets.binary_search(place).is_err());
+        found
+    }
+}

@@ -1,0 +1,341 @@
+//! Judges functions by what is live on models of CPUs.
+
+use super::limits::{
+    BUDGET, FIRST_SHARE, MAX_CODE, MAX_CPUS, MAX_FEATURES, MAX_PATH, MAX_PATH_BLOCKS, MAX_PROVEN,
+};
+use crate::address::CodeOffset;
+use crate::engine::solver::NodeId;
+use crate::function::Program;
+use crate::function::reach::{Checks, Gap, Guard, GuardKind, Reach, Source, Step, Verdict};
+use crate::image::{Image, Kind, Linkage};
+use crate::insn;
+use crate::insn::operations::Exit;
+use crate::insn::sweep::FeatureHit;
+use crate::reach::cpu::Model;
+use crate::reach::evaluate::run::Certainty;
+use crate::reach::knowledge::{Behaviour, behaviour};
+use crate::reach::live::{Live, evaluate};
+use crate::reach::memory::file::File;
+use crate::reach::value::pool::Places;
+use deburr_cpu::{Arch, Feature, FeatureSet};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Features that the operating system grants the use of before any instruction uses them, by what it hands out: a protection
+/// key, a shadow stack.
+const GRANTED: FeatureSet = FeatureSet::of(&[Feature::PKU, Feature::CET_SS]);
+
+/// A model, as its results are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Question {
+    Any,
+    Without(Feature),
+    /// The same two, where no variable of the environment forces anything.
+    AnyCalm,
+    WithoutCalm(Feature),
+    Exact(FeatureSet),
+}
+
+/// What the evaluation of a file knows, worked out on demand.
+pub(crate) struct Evaluation<'e, 'a> {
+    file: File<'e, 'a>,
+    roots: &'e BTreeMap<CodeOffset, Source>,
+    places: OnceCell<Places>,
+    kept: RefCell<BTreeMap<Question, Option<Rc<Live>>>>,
+    budget: Cell<u64>,
+}
+
+/// What is live without what it needs.
+struct Without {
+    /// Whether nothing is.
+    is_dead: bool,
+    /// The features without which something surely is.
+    certain: FeatureSet,
+}
+
+/// What is found of one function.
+enum Found {
+    /// Dead without what it needs, and live with it.
+    Guarded(Option<Guard>),
+    /// Live without it.
+    Required { features: FeatureSet, at: CodeOffset, gap: Gap, path: Vec<Step> },
+    /// Neither is shown.
+    Open,
+}
+
+impl<'e, 'a> Evaluation<'e, 'a> {
+    /// The evaluation of a file; `None` where it would say nothing: of other architectures, of what is not linked yet, of Go's
+    /// own calling convention, and of files that nothing queries the CPU in.
+    pub(crate) fn of(
+        image: &'e Image<'a>,
+        linkage: &'e Linkage<'a>,
+        program: &'e Program,
+        checks: &'e Checks,
+    ) -> Option<Evaluation<'e, 'a>> {
+        let is_followed = image.arch == Arch::X86_64
+            && image.kind != Kind::Relocatable
+            && !image.build.is_go
+            && !image.build.is_linux_kernel
+            && checks.any;
+        let bytes: u64 = image.code.iter().map(|code| code.extent.len()).sum();
+        (is_followed && bytes <= MAX_CODE).then(|| Evaluation {
+            file: File::new(image, linkage, program),
+            roots: &checks.roots,
+            places: OnceCell::new(),
+            kept: RefCell::default(),
+            budget: Cell::new(BUDGET),
+        })
+    }
+
+    /// What is live on a model; `None` where the budget was spent.
+    fn live(&self, question: Question) -> Option<Rc<Live>> {
+        if let Some(known) = self.kept.borrow().get(&question) {
+            return known.clone();
+        }
+        let model = match question {
+            Question::Any => Model::any(),
+            Question::Without(feature) => Model::without(feature),
+            Question::AnyCalm => Model::any().calm(),
+            Question::WithoutCalm(feature) => Model::without(feature).calm(),
+            Question::Exact(features) => Model::exact(features),
+        };
+        let places = self.places.get_or_init(|| self.file.places());
+        let is_first = self.kept.borrow().is_empty();
+        let budget = if is_first { self.budget.get() / FIRST_SHARE } else { self.budget.get() };
+        let (live, cost) = evaluate(&self.file, places, self.roots, model, budget);
+        // What one model is too large for, the next one is as well.
+        self.budget.set(if live.is_some() { self.budget.get().saturating_sub(cost) } else { 0 });
+        let live = live.map(Rc::new);
+        self.kept.borrow_mut().insert(question, live.clone());
+        live
+    }
+
+    /// Changes verdicts where the evaluation knows better. `permitted`: what every CPU in question has.
+    pub(crate) fn revise(&self, permitted: FeatureSet, verdicts: &mut [Verdict]) {
+        let is_open = |verdict: &Verdict| !matches!(verdict.reach, Reach::Unreached | Reach::Offered);
+        if !verdicts.iter().any(is_open) {
+            return;
+        }
+        let hits = self.hits();
+        for verdict in verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
+            let Some(hits) = hits.get(&verdict.start) else { continue };
+            match self.judge(verdict.start, hits, permitted) {
+                Found::Guarded(guard) if verdict.reach != Reach::Guarded => {
+                    self.guard(verdict, hits, permitted, guard);
+                }
+                Found::Required { features, at, gap, path } if !verdict.reach.is_unsafe() => {
+                    let is_under = !gap.proven.is_empty();
+                    verdict.reach = if is_under { Reach::UnderGuarded } else { Reach::Required };
+                    (verdict.features, verdict.at, verdict.path) = (features, at, path);
+                    (verdict.gaps, verdict.guard) = (vec![gap], None);
+                    (verdict.contradiction, verdict.because) = (None, None);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn guard(&self, verdict: &mut Verdict, hits: &[FeatureHit], permitted: FeatureSet, guard: Option<Guard>) {
+        let needs = hits.iter().map(|hit| self.needs(hit, permitted));
+        let needs = needs.fold(FeatureSet::EMPTY, FeatureSet::union);
+        verdict.reach = Reach::Guarded;
+        (verdict.features, verdict.guarded, verdict.guard) = (needs, needs, guard);
+        verdict.gaps.clear();
+        verdict.path.clear();
+        (verdict.contradiction, verdict.because) = (None, None);
+    }
+
+    /// By function, its instructions above the first level.
+    fn hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
+        let program = self.file.program;
+        let mut all: BTreeMap<CodeOffset, Vec<FeatureHit>> = BTreeMap::new();
+        for (function, run) in program.hits_by_function() {
+            if let Some(first) = run.first() {
+                let start = function.map_or(first.at, |function| program.whole(function).start);
+                all.entry(start).or_default().extend(run);
+            }
+        }
+        all
+    }
+
+    fn needs(&self, hit: &FeatureHit, permitted: FeatureSet) -> FeatureSet {
+        insn::features_of(self.file.image.arch, hit.group).minus(permitted)
+    }
+
+    fn address(&self, at: CodeOffset) -> u64 {
+        self.file.address(self.file.image.svma(at))
+    }
+
+    fn judge(&self, start: CodeOffset, hits: &[FeatureHit], permitted: FeatureSet) -> Found {
+        let needed: Vec<(CodeOffset, FeatureSet)> = hits
+            .iter()
+            .map(|hit| (hit.at, self.needs(hit, permitted)))
+            .filter(|(_, needs)| !needs.is_empty())
+            .collect();
+        let all = needed.iter().fold(FeatureSet::EMPTY, |all, it| all.union(it.1));
+        let strongest = all.strongest();
+        if strongest.iter().count() > MAX_FEATURES {
+            return Found::Open;
+        }
+        let Some(any) = self.live(Question::Any) else { return Found::Open };
+        let Some(found) = self.live_without(&needed, all, Question::Without) else { return Found::Open };
+        let reached = |live: &Live| needed.iter().find_map(|(at, _)| live.at(self.address(*at)));
+        if found.is_dead {
+            return match reached(&any) {
+                Some(node) => Found::Guarded(self.decided((&any, node), strongest, all, Question::Without)),
+                None => Found::Open,
+            };
+        }
+        if self.reads_environment() {
+            let calm = self.live_without(&needed, all, Question::WithoutCalm);
+            if calm.is_some_and(|calm| calm.is_dead)
+                && let Some(any) = self.live(Question::AnyCalm)
+                && let Some(node) = reached(&any)
+            {
+                let guard = self.decided((&any, node), strongest, all, Question::WithoutCalm);
+                return Found::Guarded(guard);
+            }
+        }
+        match found.certain.is_empty() {
+            true => Found::Open,
+            false => self.required(start, &needed, found.certain, permitted),
+        }
+    }
+
+    /// Whether the file reads variables of the environment.
+    fn reads_environment(&self) -> bool {
+        self.file.imports.iter().any(|name| behaviour(name) == Some(Behaviour::ReadsEnvironment))
+    }
+
+    /// Whether instructions are live without what they need; `None` where the budget was spent.
+    fn live_without(
+        &self,
+        needed: &[(CodeOffset, FeatureSet)],
+        all: FeatureSet,
+        question: impl Fn(Feature) -> Question,
+    ) -> Option<Without> {
+        let strongest = all.strongest();
+        let mut found = Without { is_dead: true, certain: FeatureSet::EMPTY };
+        for feature in all.iter() {
+            // Where the CPU lacks what implies it, it may lack this too: that model is the wider one.
+            let is_implied = !strongest.contains(feature);
+            let users = || needed.iter().filter(|it| it.1.contains(feature));
+            if is_implied && users().all(|it| it.1.intersection(strongest).with_implied().contains(feature)) {
+                continue;
+            }
+            let live = self.live(question(feature))?;
+            for (at, _) in users() {
+                let block = live.at(self.address(*at)).and_then(|node| live.block(node));
+                found.is_dead &= block.is_none();
+                if block.is_some_and(|block| block.certainty == Certainty::Certain) {
+                    found.certain = found.certain.with(feature);
+                }
+            }
+        }
+        Some(found)
+    }
+
+    /// The branch, or the call through a pointer, by which a block is dead without some feature.
+    fn decided(
+        &self,
+        (any, node): (&Live, NodeId),
+        strongest: FeatureSet,
+        needs: FeatureSet,
+        question: impl Fn(Feature) -> Question,
+    ) -> Option<Guard> {
+        let without = strongest.iter().find_map(|feature| self.live(question(feature)))?;
+        let mut block = any.block(node)?;
+        let entered = block.start;
+        for _ in 0..MAX_PATH {
+            let Some(parent) = block.parent.and_then(|parent| any.block(parent)) else { break };
+            if without.at(parent.start).is_some() {
+                let lifted = self.file.block(parent.start);
+                let kind = match lifted.exit {
+                    Exit::CallIndirect { .. } | Exit::JumpIndirect(_) => GuardKind::Pointer,
+                    _ => GuardKind::Branch,
+                };
+                return Some(Guard { kind, svma: self.file.svma(lifted.exit_at.0), features: needs });
+            }
+            block = parent;
+        }
+        Some(Guard { kind: GuardKind::Branch, svma: self.file.svma(entered), features: needs })
+    }
+
+    /// Known CPUs that lack some of the features: the first level, and then those with most features first that differ.
+    fn cpus(&self, lacking: FeatureSet, permitted: FeatureSet) -> Vec<FeatureSet> {
+        let known =
+            deburr_cpu::cpus_by_features(Arch::X86_64).into_iter().map(|(_, has)| has.union(permitted));
+        let levels = deburr_cpu::levels(Arch::X86_64).iter().map(|level| level.features.union(permitted));
+        let mut all: Vec<FeatureSet> = Vec::new();
+        for features in [permitted].into_iter().chain(levels).chain(known) {
+            if !lacking.is_subset(features) && !all.contains(&features) {
+                all.push(features);
+            }
+        }
+        // The smallest by number, and the largest that still lacks something.
+        let largest = all.iter().copied().max_by_key(|features| features.iter().count());
+        all.truncate(MAX_CPUS - 1);
+        all.extend(largest.filter(|largest| !all.contains(largest)));
+        all
+    }
+
+    /// Whether some known CPU that lacks one of the features comes to an instruction that needs it.
+    fn required(
+        &self,
+        start: CodeOffset,
+        needed: &[(CodeOffset, FeatureSet)],
+        certain: FeatureSet,
+        permitted: FeatureSet,
+    ) -> Found {
+        for features in self.cpus(certain, permitted) {
+            let Some(live) = self.live(Question::Exact(features)) else { return Found::Open };
+            let missing_at = |(at, needs): &(CodeOffset, FeatureSet)| {
+                let missing = needs.minus(features).minus(GRANTED);
+                let node = live.at(self.address(*at)).filter(|_| !missing.is_empty())?;
+                let block = live.block(node)?;
+                (block.certainty == Certainty::Certain).then_some((*at, missing, node))
+            };
+            let mut missing = needed.iter().filter_map(missing_at);
+            let Some((at, first, node)) = missing.next() else { continue };
+            let missing = missing.fold(first, |all, it| all.union(it.1));
+            let proven = self.proven(at, features.minus(permitted));
+            let gap = Gap { proven, missing };
+            let mut path = self.path(&live, node);
+            let svma = self.file.image.svma(start);
+            if path.last().is_none_or(|step| step.svma != svma) {
+                path.push(Step { svma, is_function: true, is_stored: false });
+            }
+            return Found::Required { features: missing, at, gap, path };
+        }
+        Found::Open
+    }
+
+    /// Which of some features every path to an instruction has tested.
+    fn proven(&self, at: CodeOffset, features: FeatureSet) -> FeatureSet {
+        let is_tested = |feature: &Feature| {
+            let live = self.live(Question::Without(*feature));
+            live.is_some_and(|live| live.at(self.address(at)).is_none())
+        };
+        let tested = features.strongest().iter().take(MAX_PROVEN).filter(is_tested);
+        tested.collect::<FeatureSet>().with_implied().intersection(features)
+    }
+
+    /// The functions from a root to a block.
+    fn path(&self, live: &Live, node: NodeId) -> Vec<Step> {
+        let mut path: Vec<Step> = Vec::new();
+        let mut next = Some(node);
+        for _ in 0..MAX_PATH_BLOCKS {
+            let Some(block) = next.and_then(|node| live.block(node)).filter(|_| path.len() < MAX_PATH) else {
+                break;
+            };
+            let svma = self.file.svma(block.function);
+            if path.last().is_none_or(|step| step.svma != svma) {
+                path.push(Step { svma, is_function: true, is_stored: false });
+            }
+            next = block.parent;
+        }
+        path.reverse();
+        path
+    }
+}
