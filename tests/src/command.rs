@@ -2,7 +2,7 @@
 //!
 //! Cargo tells only the tests of the package `deburr` where its program is (`CARGO_BIN_EXE_deburr`); so [`deburr`] takes it
 //! from the build directory, where `cargo test --workspace` has put it, and asks Cargo to build it where it is missing or
-//! older than its sources. (Asking always would build all of it twice: with other features of its dependencies.)
+//! older than its sources: with all packages, since by itself it would have other features of its dependencies.
 
 use crate::toolchain::{repository, run, target_dir};
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub fn deburr() -> &'static Path {
         }
         let mut build = Command::new(env!("CARGO"));
         build
-            .args(["build", "--quiet", "--package", "deburr", "--bin", "deburr"])
+            .args(["build", "--quiet", "--workspace", "--bin", "deburr"])
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         if profile == "release" {
             build.arg("--release");

@@ -1,5 +1,5 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
-//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the sweeps' prefilters exhaustively, the
+//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the verdicts on every build of tests/reach, the sweeps' prefilters exhaustively, the
 //! instructions that a check takes, the kernels of
 //! AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
@@ -36,6 +36,12 @@ pub fn run(seconds: u32) -> Result<(), String> {
     }
     let tests = ["test", "--workspace", "--", "--ignored", "--nocapture"];
     step("the ignored tests", Command::new(env!("CARGO")).args(tests));
+    // A push judges one build of each compiler.
+    let mut reach = Command::new(env!("CARGO"));
+    reach
+        .args(["test", "--workspace", "--test", "real", "--", "reach::"])
+        .env("DEBURR_TEST_EVERY_BUILD", "1");
+    step("the verdicts on every build of the programs in tests/reach", &mut reach);
     let prefilter = ["run", "--release", "-p", "deburr-core", "--example", "prefilter_aarch64"];
     step(
         "the prefilter of A64 against the decoder, for every word",

@@ -108,6 +108,7 @@ fn no_damage_makes_the_library_panic_or_hang() {
 
 /// The same files as one batch, as the command reads them, with its address space bounded.
 #[test]
+#[ignore = "minutes; `cargo xtask nightly` runs it"]
 fn the_command_checks_a_batch_of_damaged_files_to_its_end_within_bounded_memory() {
     let dir = work_dir("mutated-command");
     let (made, batch) = (dir.join("made"), dir.join("batch"));

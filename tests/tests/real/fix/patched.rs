@@ -107,6 +107,7 @@ fn programs_of_gcc_do_the_same_when_patched() {
 }
 
 #[test]
+#[ignore = "minutes of emulation; `cargo xtask nightly` runs it"]
 fn programs_of_clang_do_the_same_when_patched() {
     hold("patched-clang", "clang", &["-O0", "-O2"], 1);
 }

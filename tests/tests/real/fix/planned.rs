@@ -231,6 +231,7 @@ fn every_strong_and_weak_operation_of_gcc_is_planned() {
 }
 
 #[test]
+#[ignore = "a minute of compiling; `cargo xtask nightly` runs it"]
 fn every_strong_operation_of_clang_is_planned() {
     for (level, counts) in levels("clang", "clang") {
         for kind in [Kind::Strong, Kind::Call] {
@@ -259,6 +260,7 @@ fn rust_library(test: &str, flags: &[&str]) -> (String, PathBuf) {
 }
 
 #[test]
+#[ignore = "minutes of compiling; `cargo xtask nightly` runs it"]
 fn every_strong_operation_of_rustc_is_planned_but_comparisons_with_narrow_arguments() {
     let mut table = Vec::new();
     let mut title = String::new();
