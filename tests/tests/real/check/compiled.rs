@@ -175,6 +175,7 @@ fn rust_program(test: &str, flags: &[&str]) -> PathBuf {
 }
 
 #[test]
+#[ignore = "half a minute of compiling; `cargo xtask nightly` runs it"]
 fn rust_outlined_every_call_of_a_helper_is_reported() {
     let oracle = compare("rustc", &rust_program("rust-outlined", &[]), missed_loops);
     assert!(oracle.helper_calls.len() > 200);
@@ -191,6 +192,7 @@ fn rust_without_lse_every_retry_loop_is_reported() {
 }
 
 #[test]
+#[ignore = "half a minute of compiling; `cargo xtask nightly` runs it"]
 fn rust_with_lse_no_retry_loop_is_reported() {
     let oracle = compare("rustc +lse", &rust_program("rust-lse", &["-Ctarget-feature=+lse"]), missed_loops);
     assert!(oracle.lse.len() > 200);

@@ -203,6 +203,7 @@ fn facts_of_a64_code_are_those_of_llvm() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of llvm-mc; `cargo xtask nightly` runs it"]
 fn facts_of_a_libc_for_arm64_are_those_of_llvm() {
     let (_, dir) = fetch("arm64", &["libc6"]);
     for path in ["lib/aarch64-linux-gnu/libc.so.6", "usr/lib/aarch64-linux-gnu/libc.so.6"] {
@@ -214,6 +215,7 @@ fn facts_of_a_libc_for_arm64_are_those_of_llvm() {
 }
 
 #[test]
+#[ignore = "half a minute of llvm-mc; `cargo xtask nightly` runs it"]
 fn facts_of_x86_64_code_are_those_of_llvm() {
     assert_decoders_agree(Arch::X86_64, &postgres("amd64"), 1_000_000);
 }

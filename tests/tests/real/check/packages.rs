@@ -44,6 +44,7 @@ fn postgres_has_the_helper_calls_that_objdump_shows_and_no_inline_atomic() {
 }
 
 #[test]
+#[ignore = "half a minute of objdump; `cargo xtask nightly` runs it"]
 fn both_objdumps_agree_on_postgres() {
     let (package, dir) =
         fetch("arm64", &["postgresql-17", "postgresql-16", "postgresql-15", "postgresql-18"]);
@@ -98,6 +99,7 @@ fn a_larger_corpus_has_the_helper_calls_that_objdump_shows() {
 
 /// Neither apt nor the script may leave a test without its input in silence.
 #[test]
+#[ignore = "as long as the package servers take; `cargo xtask nightly` runs it"]
 fn a_package_that_does_not_exist_is_a_failure() {
     let script = deburr_tests::toolchain::repository().join("scripts/fetch-package");
     let output = Command::new(script)

@@ -111,6 +111,7 @@ int main(int argc, char **argv) {
 ";
 
 #[test]
+#[ignore = "half a minute of a browser; `cargo xtask nightly` runs it"]
 fn callers_of_a_helper_and_hot_functions_without_findings_are_on_the_page() {
     let dir = work_dir("check-page-profiled");
     let program = compile(&dir, "counts", ("c", HELPED), "gcc", &["-g", "-O2"]);
@@ -164,6 +165,7 @@ const HOSTILE: [&str; 12] = [
 ];
 
 #[test]
+#[ignore = "half a minute of a browser; `cargo xtask nightly` runs it"]
 fn hostile_names_are_text_and_do_not_break_the_page() {
     let dir = work_dir("check-page-hostile");
     let mut source = String::from("\t.text\n");
@@ -226,6 +228,7 @@ fn builds(dir: &Path) {
 }
 
 #[test]
+#[ignore = "a minute of a browser; `cargo xtask nightly` runs it"]
 fn the_page_of_two_builds_says_what_differs_and_can_be_used_by_everybody() {
     let dir = work_dir("diff-page");
     builds(&dir);

@@ -148,6 +148,7 @@ fn text_of_a64_code_is_that_of_objdump() {
 }
 
 #[test]
+#[ignore = "a minute of objdump; `cargo xtask nightly` runs it"]
 fn text_of_x86_64_code_is_that_of_objdump_in_both_syntaxes() {
     let file = postgres("amd64");
     assert_texts_agree(Arch::X86_64, Syntax::Att, &file);

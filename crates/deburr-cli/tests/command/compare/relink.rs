@@ -58,10 +58,12 @@ fn linkers_give_each_seed_a_layout_of_its_own() {
         assert_eq!(told["placement"]["layouts"], 5, "{told:#}");
         let text = fs::read_to_string(scratch.join("layouts")).unwrap();
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
-        // A warm-up and three rounds of five, then each side once.
-        assert_eq!(lines.len(), 18, "{text}");
+        // A warm-up and three rounds of five, then each side once; what the machine has disturbed is made again.
+        assert!(lines.len() >= 18, "{text}");
         assert!(lines.iter().all(|line| line.len() == 8), "{text}");
-        let layouts: BTreeSet<&[&str]> = lines[..16].iter().map(|line| &line[1..]).collect();
+        let times = |layout: &[&str]| lines.iter().filter(|line| line[1..] == *layout).count();
+        let layouts: BTreeSet<&[&str]> =
+            lines.iter().map(|line| &line[1..]).filter(|layout| times(layout) >= 3).collect();
         // The same seed, the same layout.
         assert_eq!(layouts.len(), 5, "{text}");
         let orders: BTreeSet<&[&str]> = layouts.iter().map(|layout| &layout[1..]).collect();
@@ -112,10 +114,11 @@ fn layouts_are_in_the_record_and_are_not_measured_again() {
     let floor = ["--relink", LINK, "--layout-floor=5", "--pairs", "2"];
     let first = measured(&scratch, 10_000, &[&floor[..], &["--record", "record"]].concat());
     let lines = |scratch: &Scratch| fs::read_to_string(scratch.join("record")).unwrap().lines().count();
-    // The header, a warm-up and three rounds of five, a warm-up pair and two pairs.
-    assert_eq!(lines(&scratch), 1 + 16 + 6);
+    // The header, a warm-up and three rounds of five, a warm-up pair and two pairs; what is disturbed is made again.
+    let made = lines(&scratch);
+    assert!(made >= 1 + 16 + 6, "{made}");
     let again = measured(&scratch, 10_000, &[&floor[..], &["--resume=record"]].concat());
-    assert_eq!((lines(&scratch), &again), (23, &first));
+    assert_eq!((lines(&scratch), &again), (made, &first));
     assert_eq!(document(&scratch, &["--pairs", "2", "record"]), first);
     let text = super::stdout(&compare(
         &scratch,
@@ -137,8 +140,12 @@ fn an_interrupted_sweep_is_judged_by_the_points_whose_layouts_were_all_measured(
     assert_eq!(whole["region"].as_f64(), Some(widest));
     assert!(whole["placement"].is_object(), "{whole:#}");
     let text = fs::read_to_string(scratch.join("record")).unwrap();
-    // The header, the first point's 16 and 6, and three runs of layouts of the second.
-    let cut: String = text.lines().take(1 + 22 + 3).flat_map(|line| [line, "\n"]).collect();
+    // The header, the first point's layouts and pairs, and three runs of layouts of the second.
+    let runs = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()["point"].clone());
+    let runs: Vec<Value> = runs.collect();
+    let first = runs.iter().take_while(|point| **point == runs[0]).count();
+    assert!((22..runs.len() - 3).contains(&first), "{text}");
+    let cut: String = text.lines().take(1 + first + 3).flat_map(|line| [line, "\n"]).collect();
     scratch.file("cut", cut.as_bytes());
     let again = document(&scratch, &["cut"]);
     let points = again["sweep"]["points"].as_array().unwrap();

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Output;
 
 #[test]
+#[ignore = "half a minute of compiling; `cargo xtask nightly` runs it"]
 fn program_of_go_is_built_at_each_level() {
     let scratch = Scratch::new("pack-go");
     scratch.file("src/go.mod", b"module sums\n\ngo 1.21\n");
@@ -107,6 +108,7 @@ fn go_that_does_not_know_the_variable_of_the_level_is_refused_by_name_and_versio
 }
 
 #[test]
+#[ignore = "as long as a toolchain takes; `cargo xtask nightly` runs it"]
 fn go_before_1_18_is_refused_above_the_first_level_of_x86() {
     let scratch = Scratch::new("pack-go-older");
     scratch.file("src/main.c", b"int main(void) { return 0; }\n");
