@@ -223,6 +223,20 @@ pub fn hwcap_place(feature: Feature) -> Option<(u8, u32)> {
     place(1, HWCAP).or_else(|| place(2, HWCAP2))
 }
 
+/// The CPUID leaves that glibc keeps in `struct cpu_features`, with their subleaves, in the order of
+/// `__x86_get_cpuid_feature_leaf`'s argument (glibc, `sysdeps/x86/bits/platform/x86.h`).
+pub const GLIBC_LEAVES: &[(u32, u32)] = &[
+    (1, 0),
+    (7, 0),
+    (0x8000_0001, 0),
+    (0xd, 1),
+    (0x8000_0007, 0),
+    (0x8000_0008, 0),
+    (7, 1),
+    (0x19, 0),
+    (0x14, 0),
+];
+
 /// Whether CPUID's answer to a leaf holds bits that represent features.
 pub fn is_feature_leaf(leaf: u32) -> bool {
     FEATURE_LEAVES.contains(&leaf)

@@ -1139,6 +1139,45 @@ case!(
 );
 
 case!(
+    a_flag_that_scanf_writes_guards_nothing,
+    Case { sources: &["trap_flag_scanned.c"], expects: &[("ka", "required")], ..DIES_WITHOUT_AVX2 }
+);
+
+case!(
+    a_flag_that_printf_counts_into_guards_nothing,
+    Case {
+        sources: &["trap_flag_scanned.c"],
+        builds: &[("gcc", "-O2 -DBY_COUNT"), ("gcc", "-O0 -DBY_COUNT"), ("clang", "-O2 -DBY_COUNT")],
+        expects: &[("ka", "required")],
+        ..DIES_WITHOUT_AVX2
+    }
+);
+
+case!(
+    a_flag_of_each_thread_guards,
+    Case {
+        sources: &["thread_local_flag.c"],
+        builds: &[("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O3")],
+        ..PRINTS_THE_SAME
+    }
+);
+
+case!(
+    a_flag_of_each_thread_that_is_overwritten_guards_nothing,
+    Case {
+        sources: &["thread_local_flag.c"],
+        builds: &[("gcc", "-O2 -DOVERWRITTEN"), ("gcc", "-O0 -DOVERWRITTEN"), ("clang", "-O2 -DOVERWRITTEN")],
+        expects: &[("ka", "required")],
+        ..DIES_WITHOUT_AVX2
+    }
+);
+
+case!(
+    what_a_return_enters_is_required,
+    Case { sources: &["trap_entered_by_return.c"], expects: &[("ka", "required")], ..DIES_WITHOUT_AVX2 }
+);
+
+case!(
     pointers_that_are_copied_to_the_heap_stay_guarded,
     Case {
         sources: &["table_copied_to_heap.c"],

@@ -7,7 +7,7 @@
 //! Sources: Intel SDM volume 2, CPUID and XGETBV; the tables are `deburr-cpu`'s.
 
 use crate::reach::value::pool::{Bits, Pool, Shape, Value};
-use deburr_cpu::query::{CpuidRegister, cpuid_bit, cpuid_place, is_feature_leaf};
+use deburr_cpu::query::{CpuidRegister, GLIBC_LEAVES, cpuid_bit, cpuid_place, is_feature_leaf};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 
 /// A set of CPUs.
@@ -106,8 +106,7 @@ impl Model {
             0x8000_0000 => [highest(pool, HIGHEST_EXTENDED_LEAF), other, other, other],
             // Family and model stand for all that a CPU has.
             1 => {
-                let [_, ebx, ecx, edx] = REGISTERS.map(|register| self.register(pool, 1, 0, register));
-                let _ = ebx;
+                let [_, _, ecx, edx] = REGISTERS.map(|register| self.register(pool, 1, 0, register));
                 [other.opened(true), other, ecx, edx]
             }
             _ if !is_feature_leaf(leaf) => [other; 4],
@@ -153,19 +152,6 @@ impl Model {
         }
     }
 }
-
-/// By index of `__x86_get_cpuid_feature_leaf`, the leaf and the subleaf (glibc, `sysdeps/x86/bits/platform/x86.h`).
-const GLIBC_LEAVES: [(u32, u32); 9] = [
-    (1, 0),
-    (7, 0),
-    (0x8000_0001, 0),
-    (0xd, 1),
-    (0x8000_0007, 0),
-    (0x8000_0008, 0),
-    (7, 1),
-    (0x19, 0),
-    (0x14, 0),
-];
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 /// The registers that arguments are passed in, as bits.
 const ALL: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 | 1 << 10;
 
+/// The general registers but the stack pointer, as bits: thunks take their target in any of them.
+const GENERAL: u32 = 0xffef;
+
 fn in_address(address: &Address) -> u32 {
     let bit = |register: Option<u8>| register.map_or(0, |number| 1_u32 << number);
     bit(address.base) | bit(address.index)
@@ -141,7 +144,7 @@ pub(super) fn writes(operation: &Operation) -> u32 {
 }
 
 impl Run<'_, '_, '_> {
-    /// The argument registers that a function may read, as bits.
+    /// The registers that a function may read before it writes them, as bits: the argument registers where it is too large.
     pub(super) fn arguments_of(&mut self, function: u64, depth: u32) -> u32 {
         if let Some(&known) = self.arguments.get(&function) {
             return known;
@@ -197,8 +200,9 @@ impl Run<'_, '_, '_> {
                 Exit::Return | Exit::Stop => {}
             }
         }
-        self.arguments.insert(function, read & ALL);
-        read & ALL
+        let read = read & GENERAL;
+        self.arguments.insert(function, read);
+        read
     }
 
     fn arguments_of_target(&mut self, address: u64, depth: u32) -> u32 {

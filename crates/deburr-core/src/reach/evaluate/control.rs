@@ -19,6 +19,9 @@ pub(super) struct Leaving<'b> {
     pub certainty: Certainty,
 }
 
+/// The stack pointer's register.
+const STACK_POINTER: u8 = 4;
+
 impl Run<'_, '_, '_> {
     /// Evaluates a block from its state. Returns what that cost.
     pub(super) fn evaluate_block(&mut self, node: NodeId) -> u64 {
@@ -70,10 +73,7 @@ impl Run<'_, '_, '_> {
                 let value = self.read(from.node, &state, &target);
                 self.call_value(from, value, Some(next.0), state);
             }
-            Exit::Return => {
-                let values = [state.register(0), state.register(2)];
-                self.returned(from, values, &state);
-            }
+            Exit::Return => self.return_or_jump(from, state),
             Exit::Stop => {}
         }
     }
@@ -201,6 +201,32 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// A return, or a jump to an address that the function itself has pushed: retpolines enter their target so.
+    fn return_or_jump(&mut self, from: Leaving<'_>, mut state: State) {
+        let Some((target, above)) = self.pushed(from, &state, state.register(STACK_POINTER)) else {
+            let values = [state.register(0), state.register(2)];
+            self.returned(from, values, &state);
+            return;
+        };
+        state.set(STACK_POINTER, above);
+        // Where several targets share a thunk, which of them this path means is a doubt.
+        let is_one = self.pool.as_constant(target).is_some();
+        // The next pushed address of code is where the target returns to.
+        let next = self.pushed(from, &state, above).and_then(|(next, after)| {
+            let next = self.pool.as_constant(next).filter(|&next| self.pool.places.is_code(next))?;
+            state.set(STACK_POINTER, after);
+            Some(next)
+        });
+        self.call_value(from, target.opened(!is_one), next, state);
+    }
+
+    /// What the function has stored at the top of the stack, and the address above; `None` where it has stored nothing there.
+    fn pushed(&mut self, from: Leaving<'_>, state: &State, top: Value) -> Option<(Value, Value)> {
+        let offset = self.own_offset(from.node, self.pool.as_constant(top)?)?;
+        let value = state.load(&mut self.pool, offset, 8);
+        (!value.is_bottom()).then(|| (value, self.pool.plus(top, 8)))
     }
 
     /// What a called word leads to.

@@ -144,19 +144,15 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Code of another file may write to what an address leads to, as long as it runs.
-    /// with something that may say what the CPU has, if it is open.
+    /// Code of another file writes something to what an address leads to, at that place or elsewhere in its object, as long as it
+    /// runs.
     pub(super) fn overwrite(&mut self, node: NodeId, state: &mut State, value: Value, anything: Value) {
         for address in self.pool.addresses(value) {
-            match region(address) {
-                Some(Region::Import) => {}
-                None if !self.file.is_writable(address) => {}
-                Some(Region::Frame) => {
-                    let there = self.pool.constant(address);
-                    self.store(node, state, there, 8, anything);
-                    self.store_somewhere(node, state, address, 8, anything);
-                }
-                _ => self.store_somewhere(node, state, address, 8, anything),
+            let is_its_own = region(address).is_some() || self.file.is_writable(address);
+            if is_its_own && region(address) != Some(Region::Import) {
+                let there = self.pool.constant(address);
+                self.store(node, state, there, 8, anything);
+                self.store_somewhere(node, state, address, 8, anything);
             }
         }
     }

@@ -211,11 +211,10 @@ impl Run<'_, '_, '_> {
 
     /// Code of another file calls a function that it is handed.
     fn call_back(&mut self, from: Leaving<'_>, function: Value, argument: Option<Value>) {
-        let Some(targets) = self.targets_of(function) else {
+        if self.targets_of(function).is_none() {
             self.escape(function, Escape::Foreign);
             return;
-        };
-        let _ = targets;
+        }
         for address in self.pool.addresses(function) {
             if self.pool.places.is_code(address) {
                 self.root(address, from.certainty, argument);

@@ -4,7 +4,7 @@
 //! and what it stores in its callers' frames, belongs to the context. Roots are entered with anything in their registers.
 
 use super::limits::{MAX_CHEAP_CONTEXTS, MAX_CONTEXTS, VISITS_BEFORE_WIDENING};
-use super::state::{Effect, State};
+use super::state::{ARGUMENTS, Effect, State};
 use crate::engine::domain::Domain;
 use crate::engine::solver::{Equations, NodeId, Outcome, Worklist, solve};
 use crate::image::Kind;
@@ -156,27 +156,21 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         self.worklist.add(rank, node);
     }
 
-    /// All nodes of a context are to be evaluated again.
-    pub(super) fn enqueue_context(&mut self, context: ContextId) {
-        let nodes: Vec<NodeId> = self
-            .contexts
-            .get(context as usize)
-            .map(|it| it.nodes.values().copied().collect())
-            .unwrap_or_default();
-        for node in nodes {
+    fn enqueue_all(&mut self, nodes: Option<Vec<NodeId>>) {
+        for node in nodes.unwrap_or_default() {
             self.enqueue(node);
         }
     }
 
+    /// Evaluates all nodes of a context again.
+    pub(super) fn enqueue_context(&mut self, context: ContextId) {
+        let context = self.contexts.get(context as usize);
+        self.enqueue_all(context.map(|it| it.nodes.values().copied().collect()));
+    }
+
     pub(super) fn wake_callers(&mut self, context: ContextId) {
-        let callers: Vec<NodeId> = self
-            .contexts
-            .get(context as usize)
-            .map(|it| it.callers.iter().copied().collect())
-            .unwrap_or_default();
-        for node in callers {
-            self.enqueue(node);
-        }
+        let context = self.contexts.get(context as usize);
+        self.enqueue_all(context.map(|it| it.callers.iter().copied().collect()));
     }
 
     /// Control comes to a block with a state.
@@ -220,7 +214,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
     fn context(&mut self, function: u64, state: &State, call: u64) -> ContextId {
         let read = self.arguments_of(function, 0);
         let mut key: ContextKey = Vec::new();
-        for number in super::state::ARGUMENTS {
+        for number in ARGUMENTS {
             let constant = self.pool.as_constant(state.register(number));
             key.push(constant.filter(|_| read >> number & 1 == 1));
         }
@@ -257,7 +251,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         let context = self.context(function, state, call);
         let read = self.arguments_of(function, 0);
         let mut entry = State::top();
-        for number in super::state::ARGUMENTS {
+        for number in 0..16 {
             if read >> number & 1 == 1 {
                 entry.set(number, state.register(number));
             }

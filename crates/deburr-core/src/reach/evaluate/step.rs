@@ -281,6 +281,17 @@ impl Run<'_, '_, '_> {
 
     fn compute(&mut self, node: NodeId, state: &mut State, kind: Arithmetic, to: &Operand, from: &Operand) {
         use Arithmetic as A;
+        if let (A::SetBit | A::ClearBit | A::FlipBit, Operand::Memory(address), Operand::Register { .. }) =
+            (kind, to, from)
+        {
+            // A bit number in a register reaches beyond the operand.
+            let at = self.address(state, address);
+            let places = self.pool.addresses(at);
+            let anywhere = self.pool.within(places.into_iter());
+            self.store(node, state, anywhere, 1, Value::TOP);
+            state.set_flags(Flags::Unknown(Value::LOST));
+            return;
+        }
         let size = to.size();
         let (one, other) = (self.read(node, state, to), self.read(node, state, from));
         let other = self.pool.truncate(other, size);

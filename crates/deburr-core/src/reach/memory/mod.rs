@@ -67,7 +67,7 @@ pub(crate) struct Memory {
     /// By object, what was stored at an unknown offset, and bytes.
     whole: FxHashMap<u64, (Value, u8)>,
     whole_readers: FxHashMap<u64, FxHashSet<NodeId>>,
-    /// By object of the heap or of a frame, its words.
+    /// By object, its words that have a cell; all words of a frame together.
     words: FxHashMap<u64, Vec<u64>>,
     /// Objects of the heap that begin as zeros.
     pub(crate) zeroed: FxHashSet<u64>,
@@ -80,6 +80,31 @@ pub(crate) struct Memory {
     pub(crate) cost: u64,
     /// Who has to look again.
     pub(crate) woken: Vec<NodeId>,
+}
+
+/// The cell of a word. The first time, the word is added to those of its object; a frame's words are all together.
+fn cell<'c>(
+    cells: &'c mut FxHashMap<u64, Cell>,
+    words: &mut FxHashMap<u64, Vec<u64>>,
+    pool: &Pool,
+    word: u64,
+) -> &'c mut Cell {
+    cells.entry(word).or_insert_with(|| {
+        words.entry(keeper(pool, word)).or_default().push(word);
+        Cell::default()
+    })
+}
+
+/// The object that a word is listed under.
+fn keeper(pool: &Pool, word: u64) -> u64 {
+    if region(word) == Some(Region::Frame) { whole(word) } else { pool.places.object(word) }
+}
+
+/// The join of two values that a place may hold. One that is anything for sure leaves no doubt about what the other adds.
+fn gathered(pool: &mut Pool, size: u8, one: Value, other: Value, widens: bool) -> Value {
+    let joined = pool.join(one, other, widens);
+    let anything = pool.truncate(Value::TOP, size);
+    if one == anything || other == anything { anything } else { joined }
 }
 
 impl Memory {
@@ -109,29 +134,23 @@ impl Memory {
         if region(at) == Some(Region::Import) {
             return Value::IMPORTED;
         }
-        let cell = self.cells.entry(word).or_default();
-        let is_new = cell.readers.is_empty() && cell.entries.is_empty();
+        let cell = cell(&mut self.cells, &mut self.words, pool, word);
         cell.readers.insert(reader);
         let touching: Vec<Entry> =
             cell.entries.iter().copied().filter(|it| it.0 < offset + size && offset < it.0 + it.1).collect();
-        if is_new {
-            self.note(pool, word);
-        }
         let mut result = match touching.as_slice() {
             [] => self.initial(file, pool, at, size),
             [(start, length, value)] if (*start, *length) == (offset, size) => {
                 let first = self.initial(file, pool, at, size);
-                pool.join(*value, first, false)
+                gathered(pool, size, *value, first, false)
             }
             _ => self.pieces(file, pool, (word, offset, size), &touching),
         };
-        let object = pool.places.object(at);
-        if let Some(&(value, length)) = self.whole.get(&object) {
-            let value = match length == size || value.is_any() {
-                true => value,
-                false => Value::LOST,
-            };
-            // That it is just this word is a doubt.
+        // That a store somewhere in the object was to just this word is a doubt, unless the word surely holds anything.
+        let anything = pool.truncate(Value::TOP, size);
+        let whole = self.whole.get(&pool.places.object(at)).filter(|_| result != anything);
+        if let Some(&(value, length)) = whole {
+            let value = if length == size || value.is_any() { value } else { Value::LOST };
             result = pool.join(result, value.opened(true), false);
         }
         if result.is_bottom() && self.forced.contains(&word) { Value::LOST } else { result }
@@ -156,20 +175,12 @@ impl Memory {
             for &(start, length, stored) in entries {
                 if start <= low && high <= start + length {
                     let part = part_of(pool, stored, low - start, high - low);
-                    value = pool.join(value, part, false);
+                    value = gathered(pool, high - low, value, part, false);
                 }
             }
             parts.push((low - offset, high - low, value));
         }
         composed(pool, &parts)
-    }
-
-    /// Notes a word of an object. A frame's words are all together.
-    fn note(&mut self, pool: &Pool, word: u64) {
-        match region(word) {
-            Some(Region::Frame) => self.words.entry(whole(word)).or_default().push(word),
-            _ => self.words.entry(pool.places.object(word)).or_default().push(word),
-        }
     }
 
     /// The words of a frame that were loaded or stored to, and who has loaded them.
@@ -224,11 +235,10 @@ impl Memory {
             return self.store(pool, at + u64::from(first), size - first, high) || is_low;
         }
         let word = at & !7;
-        let cell = self.cells.entry(word).or_default();
-        let is_new = cell.readers.is_empty() && cell.entries.is_empty();
+        let cell = cell(&mut self.cells, &mut self.words, pool, word);
         let changed = match cell.entries.iter_mut().find(|it| (it.0, it.1) == (offset, size)) {
             Some(entry) => {
-                let joined = pool.join(entry.2, value, cell.joins > MAX_CELL_JOINS);
+                let joined = gathered(pool, size, entry.2, value, cell.joins > MAX_CELL_JOINS);
                 let changed = std::mem::replace(&mut entry.2, joined) != joined;
                 cell.joins += u16::from(changed);
                 changed
@@ -240,13 +250,9 @@ impl Memory {
         };
         if changed {
             self.woken.extend(&cell.readers);
-            let object = if region(at) == Some(Region::Frame) { whole(at) } else { pool.places.object(at) };
-            if let Some(readers) = self.whole_readers.get(&object) {
+            if let Some(readers) = self.whole_readers.get(&keeper(pool, at)) {
                 self.woken.extend(readers);
             }
-        }
-        if is_new {
-            self.note(pool, word);
         }
         changed
     }

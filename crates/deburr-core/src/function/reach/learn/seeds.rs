@@ -12,6 +12,7 @@ use crate::function::reach::file::view::View;
 use crate::function::reach::learn::{glibc, go, libgcc};
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::queries::{cpuid_answer, proof};
+use deburr_cpu::query::GLIBC_LEAVES;
 use deburr_cpu::{Arch, Feature};
 
 /// Bits of `__cpu_model.__cpu_features` and, from 32 on, of `__cpu_features2`.
@@ -124,19 +125,6 @@ const AARCH64_CPU_FEATURES: &[(u8, Feature)] = {
         (36, FEAT_SVE2),
     ]
 };
-
-/// The leaves that glibc's `struct cpu_features` keeps, in its order, with their subleaves.
-const GLIBC_LEAVES: &[(u32, u32)] = &[
-    (1, 0),
-    (7, 0),
-    (0x8000_0001, 0),
-    (0xd, 1),
-    (0x8000_0007, 0),
-    (0x8000_0008, 0),
-    (7, 1),
-    (0x19, 0),
-    (0x14, 0),
-];
 
 /// Where the leaves begin in `struct cpu_features`, after five integers.
 const GLIBC_LEAVES_AT: u64 = 20;
