@@ -63,6 +63,10 @@ pub enum Known {
     BinaryCpio,
     /// A script of makeself, with an archive after it.
     Makeself,
+    /// Another script with data after its text: it unpacks itself.
+    Script,
+    /// An object file for Windows.
+    Coff,
     /// A program that Nuitka unpacks at its start.
     Nuitka,
 }
@@ -98,6 +102,8 @@ impl Known {
             Known::Compress => "compress stream",
             Known::BinaryCpio => "binary cpio archive",
             Known::Makeself => "self-extracting script (makeself)",
+            Known::Script => "script with data after it",
+            Known::Coff => "COFF object",
             Known::Nuitka => "Nuitka archive",
         }
     }
@@ -137,6 +143,7 @@ pub(crate) fn known(first: &[u8]) -> Option<Known> {
     };
     by_magic.or_else(|| match () {
         () if at(0x202, b"HdrS") => Some(Known::LinuxKernel),
+        () if is_coff(first) => Some(Known::Coff),
         () if is_pe(first) => Some(Known::Pe),
         () if first.starts_with(b"#!") && contains(first, b"Makeself") => Some(Known::Makeself),
         () if at(0x438, &[0x53, 0xef]) && is_ext(first) => Some(Known::Ext),
@@ -157,6 +164,19 @@ fn is_pe(first: &[u8]) -> bool {
         // The header is after the bytes that are there: no linker puts it far away.
         None => (first.len()..0x2000).contains(&new) && new % 8 == 0,
     }
+}
+
+/// Whether a COFF header for x86-64 or Arm64 has no optional header and at least one section, whose name is printable (PE/COFF, 3.3
+/// and 4).
+fn is_coff(first: &[u8]) -> bool {
+    let is_machine = matches!(first, [0x64, 0x86 | 0xaa, ..]);
+    let has_sections = le16(first, 2).is_some_and(|count| (1..=0xfeff).contains(&count));
+    let name = first.get(20..28).unwrap_or_default();
+    let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    let is_name = length > 0
+        && name.iter().take(length).all(u8::is_ascii_graphic)
+        && name.iter().skip(length).all(|byte| *byte == 0);
+    is_machine && has_sections && le16(first, 16) == Some(0) && is_name
 }
 
 /// Whether the superblock of ext has a state and a revision that there are.
@@ -201,6 +221,13 @@ mod tests {
         assert_eq!(known(&[0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61]), None, "a class of Java 17");
         assert_eq!(known(b"\0asm\x01\0\0\0"), Some(Known::Wasm));
         assert_eq!(known(b"BC\xc0\xde"), Some(Known::Bitcode));
+        let mut coff = vec![0; 60];
+        coff[..4].copy_from_slice(&[0x64, 0x86, 1, 0]);
+        coff[20..25].copy_from_slice(b".text");
+        assert_eq!(known(&coff), Some(Known::Coff));
+        coff[16] = 0xf0;
+        assert_eq!(known(&coff), None, "an object has no optional header");
+        assert_eq!(known(b"d\x86 is how this begins, and goes on"), None);
     }
 
     #[test]

@@ -48,4 +48,6 @@ pub use object::{Kind, Object};
 pub use reading::{read, read_appended, read_every, read_layout};
 pub use rewrite::{RewriteError, Rewritten, rewrite};
 pub use sink::{Sink, Stopped};
-pub use sniff::{BLOCK, Codec, DEEP, Format, Found, TAIL, ends_in_zip, sniff, sniff_whole, wants_more};
+pub use sniff::{
+    BLOCK, Codec, DEEP, Format, Found, TAIL, ends_in_zip, sniff, sniff_whole, sniff_with_tail, wants_more,
+};

@@ -144,14 +144,29 @@ pub fn sniff(first: &[u8]) -> Found {
     }
 }
 
-/// What bytes are that are there as a whole: also a program of a zip file after a script, such as a pex.
+/// What bytes are that are there as a whole: also a script with something after it, such as a pex.
 pub fn sniff_whole(bytes: &[u8]) -> Found {
-    match sniff(bytes) {
-        Found::Other | Found::Known(Known::Makeself) if bytes.starts_with(b"#!") && ends_in_zip(bytes) => {
+    let tail = bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default();
+    sniff_with_tail(bytes, tail)
+}
+
+/// What a file is by its first block and its last [`TAIL`] bytes, which show what follows a script: a zip file, as in a pex, or data.
+pub fn sniff_with_tail(first: &[u8], tail: &[u8]) -> Found {
+    match sniff(first) {
+        Found::Other | Found::Known(Known::Makeself) if first.starts_with(b"#!") && ends_in_zip(tail) => {
             Found::Package(Format::Zip)
         }
+        Found::Other if first.starts_with(b"#!") && !ends_in_text(tail) => Found::Known(Known::Script),
         found => found,
     }
+}
+
+/// Whether the last block may be text: of what is compressed or compiled, at least one byte in fifty is a control character that no
+/// text has.
+fn ends_in_text(bytes: &[u8]) -> bool {
+    let end = bytes.get(bytes.len().saturating_sub(BLOCK)..).unwrap_or_default();
+    let is_control = |byte: &&u8| matches!(byte, 0..=6 | 0xe..=0x1a | 0x1c..=0x1f | 0x7f);
+    end.iter().filter(is_control).count() * 50 <= end.len()
 }
 
 /// Whether more than the first block may show what something is: an image of a disk begins with nothing, or with a boot sector.

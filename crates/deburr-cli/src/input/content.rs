@@ -1,7 +1,7 @@
 //! What a file is: its first bytes → [`Content`], and of an ELF header the architecture.
 
 use deburr_cpu::Arch;
-use deburr_package::{BLOCK, DEEP, Found, Known, TAIL, ends_in_zip, sniff, sniff_inside, wants_more};
+use deburr_package::{BLOCK, DEEP, Found, Known, TAIL, sniff, sniff_inside, sniff_with_tail, wants_more};
 use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
 
 /// What a file is, by its first bytes.
@@ -81,17 +81,18 @@ impl Content {
     }
 }
 
-/// A script, which may have a zip file after it, as a pex has.
+/// A script, which may have a zip file after it, as a pex has, or other data.
 fn script<R: BufRead + Seek>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
-    let mut tail = Vec::new();
+    let mut tail = first.to_vec();
     if first.len() >= BLOCK {
+        tail.clear();
         let mut whole = whole()?;
         let size = whole.seek(SeekFrom::End(0))?;
         whole.seek(SeekFrom::Start(size.saturating_sub(TAIL as u64)))?;
         whole.take(TAIL as u64).read_to_end(&mut tail)?;
     }
-    Ok(match sniff(first) {
-        _ if ends_in_zip(&tail) => Content::Package,
+    Ok(match sniff_with_tail(first, &tail) {
+        Found::Package(_) => Content::Package,
         Found::Known(known) => Content::Known(known),
         _ => Content::Other,
     })

@@ -232,6 +232,12 @@ fn programs_of_other_systems_are_named_and_fail_where_the_user_names_them() {
             b"#!/bin/sh\n# This script was generated using Makeself 2.4\n".to_vec(),
             "self-extracting script (makeself)",
         ),
+        (
+            "b.run",
+            [&b"#!/bin/sh\ntail -n +3 \"$0\" | tar x\n"[..], &program()].concat(),
+            "script with data after it",
+        ),
+        ("a.obj", [&[0x64, 0x86, 1, 0][..], &[0; 16], b".text", &[0; 60]].concat(), "COFF object"),
     ];
     for (name, bytes, kind) in &kinds {
         let path = scratch.file(&format!("tree/{name}"), bytes);
@@ -239,7 +245,7 @@ fn programs_of_other_systems_are_named_and_fail_where_the_user_names_them() {
         assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
         assert!(stderr(&output).contains(&format!("{path}: {kind}")), "{name}: {}", stderr(&output));
     }
-    scratch.file("tree/notes.txt", b"nothing\n");
+    scratch.file("tree/notes.txt", b"#!/bin/sh\n# na\xc3\xafve, caf\xe9\necho nothing\n");
     // In a folder they are counted.
     let tree = format!("{}/tree", scratch.as_str());
     let (document, output) = json(&[&tree]);

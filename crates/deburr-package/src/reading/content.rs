@@ -36,8 +36,11 @@ pub(super) fn content<S: Sink>(
                 }
             };
             let mut whole = first.as_slice().chain(stream);
-            // A script may have a zip file after it, which shows at its end.
-            if first.starts_with(b"#!") && first.len() >= BLOCK {
+            // What is after a script shows at its end.
+            if first.starts_with(b"#!") && first.len() < BLOCK {
+                return found(reader, path, sniff_whole(&first), Bytes::Slice(&first), nesting);
+            }
+            if first.starts_with(b"#!") {
                 return reader.whole(path, Bytes::Stream(&mut whole, None), |reader, whole| {
                     found(reader, path, sniff_whole(whole), Bytes::Slice(whole), nesting)
                 });

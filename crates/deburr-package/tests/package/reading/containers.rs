@@ -181,15 +181,26 @@ fn what_stays_closed_is_named_with_its_size() {
 #[test]
 fn what_is_recognised_in_a_package_is_counted_by_kind() {
     let class = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61];
+    let long = [&b"#!/bin/sh\n"[..], &[b'#'; 70_000], &[1; 600]].concat();
     let taken = taken(&tar(&[
         ("a.wasm", b"\0asm\x01\0\0\0"),
         ("b.dylib", b"\xcf\xfa\xed\xfe\x07\0\0\x01"),
         ("A.class", &class),
         ("run", b"#!/bin/sh\n# generated using Makeself 2.5\n"),
+        ("short", b"#!/bin/sh\n\0\x01\x02\x03"),
+        ("long", &long),
+        ("text", "#!/bin/sh\n# na\u{ef}ve\n".as_bytes()),
     ]));
     let known: Vec<_> = taken.known.iter().map(|(path, known)| (path.as_str(), *known)).collect();
-    assert_eq!(known, [("p!a.wasm", Known::Wasm), ("p!b.dylib", Known::MachO), ("p!run", Known::Makeself)]);
-    assert_eq!(taken.others, 1);
+    let expected = [
+        ("p!a.wasm", Known::Wasm),
+        ("p!b.dylib", Known::MachO),
+        ("p!run", Known::Makeself),
+        ("p!short", Known::Script),
+        ("p!long", Known::Script),
+    ];
+    assert_eq!(known, expected);
+    assert_eq!(taken.others, 2);
 }
 
 #[test]
