@@ -3,7 +3,7 @@
 use super::arithmetic::Arithmetic;
 use super::instruction::{FeatureGroup, Insn, Step};
 use super::text::Syntax;
-use super::vector::VectorUse;
+use super::vector::{VectorUse, VectorWidth};
 use super::{aarch64, x86_64};
 use crate::address::CodeOffset;
 use crate::address::Svma;
@@ -95,6 +95,20 @@ pub fn vector_use(arch: Arch, code: &[u8]) -> VectorUse {
     match arch {
         Arch::X86_64 => x86_64::vector_use(code),
         Arch::Aarch64 => aarch64::vector_use(code),
+    }
+}
+
+/// Whether the first instruction of `code` only clears what vectors have left in the upper halves of their registers.
+pub fn clears_vectors(arch: Arch, code: &[u8]) -> bool {
+    arch == Arch::X86_64 && x86_64::clears_vectors(code)
+}
+
+/// The width of the widest vector that a function is passed, as far as its first instructions show.
+pub fn vector_argument(arch: Arch, code: &[u8]) -> VectorWidth {
+    match arch {
+        Arch::X86_64 => x86_64::vector_argument(code),
+        // `z0` is passed in too, and holds scalars as well.
+        Arch::Aarch64 => VectorWidth::None,
     }
 }
 

@@ -482,7 +482,8 @@ impl From<StatedClaim<'_>> for Claim {
     }
 }
 
-/// Functions that a file offers to callers in other files: their names say for which CPUs they are, and nothing else leads to them.
+/// Functions that a file offers to callers in other files: their names or the vectors that they take say for which CPUs they are, and
+/// nothing else leads to them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Offered {
@@ -826,7 +827,7 @@ pub struct Report {
     /// What the presumed ones among them rest on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presumption: Option<Presumption>,
-    /// The functions that the file offers to callers in other files, which choose them for the CPU by their names.
+    /// The functions that the file offers to callers in other files, which choose them for the CPU by their names or by the vectors that they pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
     /// How its atomics were compiled; AArch64 only.

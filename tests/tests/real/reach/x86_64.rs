@@ -897,6 +897,33 @@ case!(
 );
 
 case!(
+    a_function_that_takes_wide_vectors_is_offered,
+    Case {
+        sources: &["vectors_taken.c"],
+        library: &["vectors_taken_part.c -mavx2 -mavx512f"],
+        builds: SHARED,
+        // AVX passes 256 bits, and AVX2 is one thing more.
+        expects: &[("twice16", "offered"), ("twice8", "under-guarded")],
+        ..RUNS_PLAIN
+    }
+);
+
+case!(
+    a_function_that_loads_or_widens_itself_is_not_offered,
+    Case {
+        sources: &["vectors_taken.c -DSCALARS"],
+        library: &["vectors_taken_part.c -DSCALARS -mavx2 -mavx512f"],
+        builds: SHARED,
+        expects: &[
+            ("twice_all", "required"),
+            ("scale_all", "required"),
+            ("twice8", "required|under-guarded")
+        ],
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
     one_careless_exported_function_is_enough,
     Case {
         sources: &["library_guarded.c"],

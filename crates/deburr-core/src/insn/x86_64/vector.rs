@@ -3,7 +3,10 @@
 
 use super::decoder::{BITNESS, OPTIONS};
 use crate::insn::vector::{VectorUse, VectorWidth};
-use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Decoder, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess,
+    OpKind, Register,
+};
 use std::sync::LazyLock;
 
 /// What a mnemonic does with vector registers.
@@ -79,9 +82,102 @@ pub fn vector_use(code: &[u8]) -> VectorUse {
     }
 }
 
+/// Whether both sources of an instruction are the same register.
+fn has_one_source(insn: &Instruction) -> bool {
+    let mut registers = (0..insn.op_count())
+        .rev()
+        .filter(|operand| insn.op_kind(*operand) == OpKind::Register)
+        .map(|operand| insn.op_register(operand))
+        .filter(|register| register.is_vector_register());
+    let has_memory = insn.op_kinds().any(|kind| kind == OpKind::Memory);
+    !has_memory && registers.next() == registers.next()
+}
+
+/// Whether the first instruction of `code` is `vzeroupper`: compilers put it where 256 bits were passed or used.
+pub fn clears_vectors(code: &[u8]) -> bool {
+    code.starts_with(&[0xc5, 0xf8, 0x77])
+}
+
+/// Maximum of instructions at a function's start among which an argument is looked for. SLEEF uses each within the first ten.
+const MAX_ENTRY: usize = 64;
+
+/// The vector registers that arguments are passed in (psABI, 3.2.3).
+const ARGUMENTS: usize = 8;
+
+/// The width of the widest vector that a function computes with, or stores whole, before it writes it: one that its caller has passed.
+/// Moves between registers and shuffles do not count: they widen a scalar, and then only its own bits matter.
+pub fn vector_argument(code: &[u8]) -> VectorWidth {
+    let mut decoder = Decoder::with_ip(BITNESS, code, 0, OPTIONS);
+    let mut factory = InstructionInfoFactory::new();
+    let (mut written, mut widest) = ([false; ARGUMENTS], VectorWidth::None);
+    for insn in (&mut decoder).into_iter().take(MAX_ENTRY) {
+        let kind = KINDS.get(insn.mnemonic() as usize).copied().unwrap_or(Kind::Move);
+        let uses_all = match kind {
+            Kind::Computes => true,
+            // Of one register, it gives all zeros or all ones.
+            Kind::Idiom => !has_one_source(&insn),
+            Kind::Move | Kind::Scalar => insn.op0_kind() == OpKind::Memory,
+        };
+        let merged = if insn.has_op_mask() { insn.op0_register() } else { Register::None };
+        let info = factory.info_options(&insn, InstructionInfoOptions::NO_MEMORY_USAGE);
+        for operand in (0..insn.op_count()).filter(|operand| insn.op_kind(*operand) == OpKind::Register) {
+            let register = insn.op_register(operand);
+            let width = match register {
+                _ if register.is_zmm() => VectorWidth::Bits512,
+                _ if register.is_ymm() => VectorWidth::Bits256,
+                _ => continue,
+            };
+            let is_read = matches!(info.op_access(operand), OpAccess::Read | OpAccess::ReadWrite);
+            let is_free = written.get(register.number()).is_some_and(|written| !written);
+            if uses_all && is_read && is_free && register != merged {
+                widest = widest.max(width);
+            }
+        }
+        for used in info.used_registers().iter().filter(|used| used.access() != OpAccess::Read) {
+            if used.register().is_vector_register()
+                && let Some(written) = written.get_mut(used.register().number())
+            {
+                *written = true;
+            }
+        }
+        if !matches!(insn.flow_control(), FlowControl::Next | FlowControl::ConditionalBranch) {
+            break;
+        }
+    }
+    widest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn argument_is_a_vector_that_is_computed_with_before_it_is_written() {
+        for (code, expected) in [
+            // vaddps zmm1, zmm0, zmm0; ret
+            (&[0x62, 0xf1, 0x7c, 0x48, 0x58, 0xc8, 0xc3][..], VectorWidth::Bits512),
+            // vpaddd ymm7, ymm7, ymm2; ret
+            (&[0xc5, 0xc5, 0xfe, 0xfa, 0xc3], VectorWidth::Bits256),
+            // vmovdqa [rsp], ymm0
+            (&[0xc5, 0xfd, 0x7f, 0x04, 0x24], VectorWidth::Bits256),
+            // vbroadcastss ymm0, xmm0; vaddps ymm0, ymm0, ymm0
+            (&[0xc4, 0xe2, 0x7d, 0x18, 0xc0, 0xc5, 0xfc, 0x58, 0xc0], VectorWidth::None),
+            // vpcmpeqd ymm0, ymm0, ymm0; vpcmpeqd ymm1, ymm0, ymm0
+            (&[0xc5, 0xfd, 0x76, 0xc0, 0xc5, 0xfd, 0x76, 0xc8], VectorWidth::None),
+            // vpcmpeqd ymm1, ymm0, ymm0
+            (&[0xc5, 0xfd, 0x76, 0xc8], VectorWidth::None),
+            // vpternlogd zmm0, zmm0, zmm0, 0xff
+            (&[0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc0, 0xff], VectorWidth::None),
+            // vpternlogd zmm0, zmm1, zmm2, 0xca
+            (&[0x62, 0xf3, 0x75, 0x48, 0x25, 0xc2, 0xca], VectorWidth::Bits512),
+            // ret; vaddps ymm0, ymm0, ymm0
+            (&[0xc3, 0xc5, 0xfc, 0x58, 0xc0], VectorWidth::None),
+            // addps xmm0, xmm1
+            (&[0x0f, 0x58, 0xc1], VectorWidth::None),
+        ] {
+            assert_eq!(vector_argument(code), expected, "{code:02x?}");
+        }
+    }
 
     #[test]
     fn scalar_code_uses_no_vectors_and_moves_compute_nothing() {

@@ -132,7 +132,7 @@ fn offered(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<
         beyond => format!("{} with {}", offered.level, beyond.join(", ")),
     };
     let line = format!(
-        "    offered        {} up to {level}, by names that say for which CPUs: callers in other files choose",
+        "    offered        {} up to {level}, chosen by callers in other files, by name or by the vectors that they pass",
         counted(offered.count, "function"),
     );
     writeln!(out, "{}", fit_middle(&line, detail.width))

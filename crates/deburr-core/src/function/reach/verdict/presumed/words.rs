@@ -70,6 +70,10 @@ const X86_64: &[(&str, &[Feature])] = &[
     ("rtm", &[RTM]),
     ("skx", V4),
     ("skylakex", V4),
+    // SLEEF's (sleef.org, "Additional topics": the vector extensions that it is built for).
+    ("avx2128", &[AVX2]),
+    ("avx512fnofma", &[AVX512F]),
+    ("purecfma", &[AVX2, FMA]),
     // Highway's names of the same.
     ("avx3", V4),
     ("avx3dl", ICE_LAKE),
