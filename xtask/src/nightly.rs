@@ -1,7 +1,7 @@
 //! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
-//! browser, a PostgreSQL that is built and run, the documentation built by mdBook), the verdicts on every build of tests/reach, the sweeps' prefilters exhaustively, the
-//! instructions that a check takes, the kernels of
-//! AArch64 under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
+//! browser, a PostgreSQL that is built and run), the documentation, of the code and by mdBook, the verdicts on every build of
+//! tests/reach, the sweeps' prefilters exhaustively, the instructions that a check takes, the kernels of AArch64 under the emulator, the
+//! survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::book;
@@ -34,6 +34,9 @@ pub fn run(seconds: u32) -> Result<(), String> {
         install.args(["install", "--quiet", "--locked", "mdbook", "--root"]).arg(book::tools());
         step("mdBook", &mut install);
     }
+    let mut documentation = Command::new(env!("CARGO"));
+    documentation.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
+    step("the documentation of the code", &mut documentation);
     let tests = ["test", "--workspace", "--", "--ignored", "--nocapture"];
     step("the ignored tests", Command::new(env!("CARGO")).args(tests));
     // A push judges one build of each compiler.

@@ -123,6 +123,7 @@ fn series(kind: usize, random: &mut Random) -> Vec<Difference> {
 }
 
 #[test]
+#[ignore = "half a minute of arithmetic; `cargo xtask nightly` runs it"]
 fn verdict_estimate_and_interval_agree_on_simulated_series() {
     let (rules, mut random, mut said) = (rules(), Random::new(1), [0usize; 4]);
     for round in 0..1800 {

@@ -160,6 +160,7 @@ fn signed_ranks_find_under_heavy_tails_what_the_mean_does_not() {
 }
 
 #[test]
+#[ignore = "a third of a minute of arithmetic; `cargo xtask nightly` runs it"]
 fn layouts_alone_make_no_difference_where_they_are_known_or_drawn_anew() {
     let edge = Rope::ONE_PERCENT.half_width();
     let found = |layouts, effect| placed(layouts, Noise::Normal, 0.01, 0.02, effect, 1000, 1);

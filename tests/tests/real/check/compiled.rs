@@ -182,6 +182,7 @@ fn rust_outlined_every_call_of_a_helper_is_reported() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of compiling; `cargo xtask nightly` runs it"]
 fn rust_without_lse_every_retry_loop_is_reported() {
     let oracle = compare(
         "rustc -outline-atomics",

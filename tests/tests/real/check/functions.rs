@@ -127,6 +127,7 @@ fn a_stripped_c_program_for_aarch64_keeps_its_functions() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of compiling; `cargo xtask nightly` runs it"]
 fn a_stripped_cpp_program_for_x86_64_keeps_its_functions() {
     for level in ["-O0", "-O2", "-Os"] {
         let flags = ["-std=c++17", "-static-libstdc++", "-static-libgcc", level];

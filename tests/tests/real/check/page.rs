@@ -139,6 +139,7 @@ fn callers_of_a_helper_and_hot_functions_without_findings_are_on_the_page() {
 }
 
 #[test]
+#[ignore = "half a minute of a browser; `cargo xtask nightly` runs it"]
 fn one_file_without_a_finding_or_without_code_has_a_page() {
     let dir = work_dir("check-page-clean");
     compile(&dir, "clean.o", ("c", "int twice(int x) { return 2 * x; }\n"), "gcc", &["-c", "-O2"]);
@@ -248,6 +249,7 @@ fn two_builds_the_other_way_round_have_a_page() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of a browser; `cargo xtask nightly` runs it"]
 fn a_file_compared_with_itself_has_a_page() {
     let same = look_at_diff(&work_dir("diff-page-same"), "/usr/bin/true", "/usr/bin/true");
     assert!(!same.contains("class=\"code\" data-file=\"0\" data-build"), "code of a build that lost nothing");

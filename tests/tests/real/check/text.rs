@@ -143,6 +143,7 @@ fn postgres(arch: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "half a minute of objdump; `cargo xtask nightly` runs it"]
 fn text_of_a64_code_is_that_of_objdump() {
     assert_texts_agree(Arch::Aarch64, Syntax::Att, &postgres("arm64"));
 }

@@ -217,6 +217,7 @@ fn planned_and_found(counts: &Counts, kind: Kind) -> (usize, usize) {
 }
 
 #[test]
+#[ignore = "half a minute of compiling; `cargo xtask nightly` runs it"]
 fn every_strong_and_weak_operation_of_gcc_is_planned() {
     for (level, counts) in levels("gcc", GCC) {
         for kind in [Kind::Strong, Kind::Weak, Kind::Call] {

@@ -21,6 +21,7 @@ fn processes_that_a_run_leaves_behind_are_named() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of runs; `cargo xtask nightly` runs it"]
 fn a_percentile_of_runs_is_compared_in_blocks() {
     let scratch = scratch("percentiles");
     // One run of B in four takes longer.
@@ -102,6 +103,7 @@ fn counters_of_the_processor_are_refused_before_anything_runs_where_there_are_no
 }
 
 #[test]
+#[ignore = "a third of a minute of valgrind; `cargo xtask nightly` runs it"]
 fn instructions_are_counted_by_valgrind_where_it_is_installed() {
     let scratch = scratch("valgrind");
     let mixed = compare(&scratch, &["--metric", "valgrind:instructions", "--metric", "wall", "--aa", "true"]);

@@ -463,6 +463,7 @@ fn z3_and_the_prover_agree_on_plain_loads() {
 }
 
 #[test]
+#[ignore = "a quarter of a minute of z3; `cargo xtask nightly` runs it"]
 fn z3_and_the_prover_agree_on_what_is_tried_again() {
     let mut z3 = Z3::start();
     let mut agreement = Agreement::default();
@@ -547,6 +548,7 @@ fn mutants_of(pairs: impl Iterator<Item = &'static Pair>, share: u64) -> Agreeme
 }
 
 #[test]
+#[ignore = "a third of a minute of z3; `cargo xtask nightly` runs it"]
 fn z3_accepts_every_mutant_that_the_prover_does() {
     let agreement = mutants(24);
     println!("{} mutants: {:?}", agreement.all(), agreement.counts);
