@@ -49,8 +49,8 @@ pub(crate) trait Equations {
     /// Evaluates a node, and adds to the worklist what depends on it. Returns what it cost.
     fn evaluate(&mut self, node: NodeId) -> u64;
 
-    /// Called when nothing is left to do. Returns whether that has made work.
-    fn idle(&mut self) -> bool;
+    /// Called when nothing is left to do. Returns what it has cost to make more work, if there is more.
+    fn idle(&mut self) -> Option<u64>;
 }
 
 /// Evaluates nodes until nothing changes or the budget is spent. Returns how it ended, and what it cost.
@@ -63,8 +63,9 @@ pub(crate) fn solve(equations: &mut impl Equations, budget: u64) -> (Outcome, u6
             }
             spent += equations.evaluate(node);
         }
-        if !equations.idle() {
-            return (Outcome::Settled, spent);
+        match equations.idle() {
+            Some(cost) => spent += cost,
+            None => return (Outcome::Settled, spent),
         }
     }
 }
@@ -94,8 +95,8 @@ mod tests {
             }
             1
         }
-        fn idle(&mut self) -> bool {
-            false
+        fn idle(&mut self) -> Option<u64> {
+            None
         }
     }
 

@@ -340,7 +340,7 @@ impl Equations for Run<'_, '_, '_> {
     }
 
     /// What waits for a word that nothing is seen to store to gets a lost value.
-    fn idle(&mut self) -> bool {
+    fn idle(&mut self) -> Option<u64> {
         let mut any = false;
         for index in 0..self.nodes.len() {
             let Some(node) = self.nodes.get_mut(index) else { continue };
@@ -353,6 +353,7 @@ impl Equations for Run<'_, '_, '_> {
                 self.enqueue(index as NodeId);
             }
         }
-        any
+        // All nodes were looked at.
+        any.then(|| self.nodes.len() as u64 / 8 + 1)
     }
 }
