@@ -83,14 +83,11 @@ impl Content {
 
 /// A script, which may have a zip file after it, as a pex has, or other data.
 fn script<R: BufRead + Seek>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
-    let mut tail = first.to_vec();
-    if first.len() >= BLOCK {
-        tail.clear();
-        let mut whole = whole()?;
-        let size = whole.seek(SeekFrom::End(0))?;
-        whole.seek(SeekFrom::Start(size.saturating_sub(TAIL as u64)))?;
-        whole.take(TAIL as u64).read_to_end(&mut tail)?;
-    }
+    let mut tail = Vec::new();
+    let mut whole = whole()?;
+    let size = whole.seek(SeekFrom::End(0))?;
+    whole.seek(SeekFrom::Start(size.saturating_sub(TAIL as u64)))?;
+    whole.take(TAIL as u64).read_to_end(&mut tail)?;
     Ok(match sniff_with_tail(first, &tail) {
         Found::Package(_) => Content::Package,
         Found::Known(known) => Content::Known(known),

@@ -98,11 +98,6 @@ pub fn vector_use(arch: Arch, code: &[u8]) -> VectorUse {
     }
 }
 
-/// Whether the first instruction of `code` only clears what vectors have left in the upper halves of their registers.
-pub fn clears_vectors(arch: Arch, code: &[u8]) -> bool {
-    arch == Arch::X86_64 && x86_64::clears_vectors(code)
-}
-
 /// The width of the widest vector that a function is passed, as far as its first instructions show.
 pub fn vector_argument(arch: Arch, code: &[u8]) -> VectorWidth {
     match arch {

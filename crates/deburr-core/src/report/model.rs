@@ -827,7 +827,8 @@ pub struct Report {
     /// What the presumed ones among them rest on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presumption: Option<Presumption>,
-    /// The functions that the file offers to callers in other files, which choose them for the CPU by their names or by the vectors that they pass.
+    /// The functions that the file offers to callers in other files, which choose them for the CPU by their names or by the vectors
+    /// that they pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
     /// How its atomics were compiled; AArch64 only.

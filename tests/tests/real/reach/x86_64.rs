@@ -917,7 +917,28 @@ case!(
         expects: &[
             ("twice_all", "required"),
             ("scale_all", "required"),
-            ("twice8", "required|under-guarded")
+            ("first_of_all", "required"),
+            ("finish_all", "required"),
+            ("gather_all", "required"),
+            ("twice8", "required|under-guarded"),
+        ],
+        ..NEEDS_AVX2
+    }
+);
+
+case!(
+    a_function_that_takes_wide_vectors_is_required_where_the_file_does_not_query_the_cpu,
+    Case {
+        sources: &["vectors_taken.c -DSCALARS"],
+        library: &["vectors_taken_part.c -DSCALARS -DSILENT -mavx2"],
+        builds: SHARED,
+        expects: &[
+            ("twice8", "required"),
+            ("twice_all", "required"),
+            ("scale_all", "required"),
+            ("first_of_all", "required"),
+            ("finish_all", "required"),
+            ("gather_all", "required"),
         ],
         ..NEEDS_AVX2
     }

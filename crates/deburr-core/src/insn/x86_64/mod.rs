@@ -31,4 +31,4 @@ pub use quick::quick_table;
 pub use reload::loads_in_place;
 pub use sweep::sweep;
 pub use text::disassemble;
-pub use vector::{clears_vectors, vector_argument, vector_use};
+pub use vector::{vector_argument, vector_use};

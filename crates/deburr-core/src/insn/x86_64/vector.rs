@@ -4,8 +4,8 @@
 use super::decoder::{BITNESS, OPTIONS};
 use crate::insn::vector::{VectorUse, VectorWidth};
 use iced_x86::{
-    Decoder, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess,
-    OpKind, Register,
+    Code, CpuidFeature, Decoder, EncodingKind, FlowControl, Instruction, InstructionInfoFactory,
+    InstructionInfoOptions, Mnemonic, OpAccess, OpKind, Register,
 };
 use std::sync::LazyLock;
 
@@ -93,10 +93,24 @@ fn has_one_source(insn: &Instruction) -> bool {
     !has_memory && registers.next() == registers.next()
 }
 
-/// Whether the first instruction of `code` is `vzeroupper`: compilers put it where 256 bits were passed or used.
-pub fn clears_vectors(code: &[u8]) -> bool {
-    code.starts_with(&[0xc5, 0xf8, 0x77])
-}
+/// The mnemonics that show a whole argument: those that compute in every element, and that a compiler for AVX2 and FMA would have used
+/// with 128 bits for 128 bits. LLVM widens what only AVX-512 has to 512 bits where AVX512VL is missing, scalars too. A blend takes a
+/// scalar into a vector, and a gather keeps what was in its destination.
+static SHOWS_WHOLE: LazyLock<Vec<bool>> = LazyLock::new(|| {
+    let mut shows = vec![false; Mnemonic::values().len()];
+    let is_for_all = |feature: &CpuidFeature| {
+        matches!(feature, CpuidFeature::AVX | CpuidFeature::AVX2 | CpuidFeature::FMA | CpuidFeature::F16C)
+    };
+    for code in Code::values().filter(|code| code.encoding() == EncodingKind::VEX) {
+        let name = format!("{:?}", code.mnemonic()).to_lowercase();
+        let is_part =
+            ["vblend", "vpblend", "vgather", "vpgather"].iter().any(|start| name.starts_with(start));
+        if let Some(shows) = shows.get_mut(code.mnemonic() as usize) {
+            *shows |= !is_part && code.cpuid_features().iter().all(is_for_all);
+        }
+    }
+    shows
+});
 
 /// Maximum of instructions at a function's start among which an argument is looked for. SLEEF uses each within the first ten.
 const MAX_ENTRY: usize = 64;
@@ -105,7 +119,7 @@ const MAX_ENTRY: usize = 64;
 const ARGUMENTS: usize = 8;
 
 /// The width of the widest vector that a function computes with, or stores whole, before it writes it: one that its caller has passed.
-/// Moves between registers and shuffles do not count: they widen a scalar, and then only its own bits matter.
+/// Moves between registers, shuffles and comparisons into a mask do not count: they take a scalar, or widen it.
 pub fn vector_argument(code: &[u8]) -> VectorWidth {
     let mut decoder = Decoder::with_ip(BITNESS, code, 0, OPTIONS);
     let mut factory = InstructionInfoFactory::new();
@@ -118,6 +132,9 @@ pub fn vector_argument(code: &[u8]) -> VectorWidth {
             Kind::Idiom => !has_one_source(&insn),
             Kind::Move | Kind::Scalar => insn.op0_kind() == OpKind::Memory,
         };
+        let shows_whole = SHOWS_WHOLE.get(insn.mnemonic() as usize).is_some_and(|shows| *shows)
+            || insn.op0_kind() == OpKind::Memory;
+        let uses_all = uses_all && shows_whole && !insn.op0_register().is_k();
         let merged = if insn.has_op_mask() { insn.op0_register() } else { Register::None };
         let info = factory.info_options(&insn, InstructionInfoOptions::NO_MEMORY_USAGE);
         for operand in (0..insn.op_count()).filter(|operand| insn.op_kind(*operand) == OpKind::Register) {
@@ -168,8 +185,21 @@ mod tests {
             (&[0xc5, 0xfd, 0x76, 0xc8], VectorWidth::None),
             // vpternlogd zmm0, zmm0, zmm0, 0xff
             (&[0x62, 0xf3, 0x7d, 0x48, 0x25, 0xc0, 0xff], VectorWidth::None),
-            // vpternlogd zmm0, zmm1, zmm2, 0xca
-            (&[0x62, 0xf3, 0x75, 0x48, 0x25, 0xc2, 0xca], VectorWidth::Bits512),
+            // vpternlogd zmm0, zmm1, zmm2, 0xca: also of 128 bits, without AVX512VL
+            (&[0x62, 0xf3, 0x75, 0x48, 0x25, 0xc2, 0xca], VectorWidth::None),
+            // vcmpltps k0, zmm0, zmm1
+            (&[0x62, 0xf1, 0x7c, 0x48, 0xc2, 0xc1, 0x01], VectorWidth::None),
+            // vblendpd ymm0, ymm1, ymm0, 1
+            (&[0xc4, 0xe3, 0x75, 0x0d, 0xc0, 0x01], VectorWidth::None),
+            // vgatherdps ymm0, [rdi+ymm1*4], ymm2 where only ymm0 was not written
+            (
+                &[0xc5, 0xf4, 0x57, 0xc9, 0xc5, 0xec, 0x57, 0xd2, 0xc4, 0xe2, 0x6d, 0x92, 0x04, 0x8f],
+                VectorWidth::None,
+            ),
+            // vzeroupper; ret
+            (&[0xc5, 0xf8, 0x77, 0xc3], VectorWidth::None),
+            // vpsubd ymm0, ymm0, ymm1
+            (&[0xc5, 0xfd, 0xfa, 0xc1], VectorWidth::Bits256),
             // ret; vaddps ymm0, ymm0, ymm0
             (&[0xc3, 0xc5, 0xfc, 0x58, 0xc0], VectorWidth::None),
             // addps xmm0, xmm1
