@@ -69,6 +69,8 @@ pub enum Known {
     Coff,
     /// A program that Nuitka unpacks at its start.
     Nuitka,
+    /// A disk image of macOS.
+    MacDisk,
 }
 
 impl Known {
@@ -105,6 +107,7 @@ impl Known {
             Known::Script => "script with data after it",
             Known::Coff => "COFF object",
             Known::Nuitka => "Nuitka archive",
+            Known::MacDisk => "macOS disk image",
         }
     }
 }

@@ -50,4 +50,5 @@ pub use rewrite::{RewriteError, Rewritten, rewrite};
 pub use sink::{Sink, Stopped};
 pub use sniff::{
     BLOCK, Codec, DEEP, Format, Found, TAIL, ends_in_zip, sniff, sniff_whole, sniff_with_tail, wants_more,
+    wants_tail,
 };

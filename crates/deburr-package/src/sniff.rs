@@ -157,8 +157,15 @@ pub fn sniff_with_tail(first: &[u8], tail: &[u8]) -> Found {
             Found::Package(Format::Zip)
         }
         Found::Other if first.starts_with(b"#!") && !ends_in_text(tail) => Found::Known(Known::Script),
+        Found::Other if ends_in_koly(tail) => Found::Known(Known::MacDisk),
         found => found,
     }
+}
+
+/// Whether the last block is the trailer of a disk image of macOS, with its version and its size.
+fn ends_in_koly(bytes: &[u8]) -> bool {
+    let trailer = bytes.len().checked_sub(BLOCK).and_then(|start| bytes.get(start..));
+    trailer.is_some_and(|trailer| trailer.starts_with(b"koly\0\0\0\x04\0\0\x02\0"))
 }
 
 /// Whether the last block may be text: of what is compressed or compiled, at least one byte in fifty is a control character that no
@@ -173,6 +180,12 @@ fn ends_in_text(bytes: &[u8]) -> bool {
 pub fn wants_more(first: &[u8]) -> bool {
     let is_empty = || first.get(..64).is_some_and(|start| start.iter().all(|byte| *byte == 0));
     first.len() >= BLOCK && (first.get(510..512) == Some(&[0x55, 0xaa]) || is_empty())
+}
+
+/// Whether the end of a file may show what its beginning does not: of a script, and of a stream of zlib, with which most disk images
+/// of macOS begin.
+pub fn wants_tail(first: &[u8]) -> bool {
+    first.starts_with(b"#!") || matches!(first, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..])
 }
 
 /// Bytes at the end of a file that are enough for [`ends_in_zip`]: the last record, and the longest comment.
@@ -231,5 +244,15 @@ mod tests {
     fn debian_package_is_no_static_archive() {
         assert_eq!(sniff(b"!<arch>\ndebian-binary   "), Found::Package(Format::Deb));
         assert_eq!(sniff(b"!<arch>\nmember.o/       "), Found::Archive);
+    }
+
+    #[test]
+    fn disk_image_of_macos_is_known_by_its_trailer() {
+        let mut image = [&[0x78, 0xda][..], &[1; 2 * BLOCK]].concat();
+        assert!(wants_tail(&image));
+        assert_eq!(sniff_whole(&image), Found::Other);
+        image.extend(b"koly\0\0\0\x04\0\0\x02\0");
+        image.resize(image.len() + BLOCK - 12, 0);
+        assert_eq!(sniff_whole(&image), Found::Known(Known::MacDisk));
     }
 }

@@ -20,6 +20,7 @@ use deburr_core::image::{Archive, chosen_by_resolvers};
 use deburr_core::report::Reach;
 use deburr_core::{Families, Knowledge, Report, Request, families};
 use deburr_cpu::Arch;
+use deburr_package::{Found, sniff};
 use deburr_profile::{JitImage, JitImages, jit_images};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
@@ -167,7 +168,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Checks the members of an archive that are ELF files.
+    /// Checks the members of an archive that are ELF files, and names those that are recognised as something else.
     pub(super) fn check_members<P: Product>(
         &self,
         bytes: &[u8],
@@ -186,6 +187,7 @@ impl<'a> Crew<'a> {
             Some(self.check_knowing(object, path, origin, (&[], among)))
         });
         let mut outcomes: Vec<Outcome<P>> = checked.collect();
+        outcomes.extend(other_members(bytes, &archive, path));
         outcomes.extend(archive.faults.into_iter().map(|reason| {
             let (path, named) = (path.to_owned(), origin.is_named());
             Outcome::Incomplete(Skipped { path, reason, named, fault: true, ..Skipped::default() })
@@ -283,6 +285,25 @@ impl<'a> Crew<'a> {
 pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
     let path = file.path.display().to_string();
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true, ..Skipped::default() })
+}
+
+/// The members of an archive that are not ELF: objects for other systems by what they are, the rest by their number.
+fn other_members<P>(bytes: &[u8], archive: &Archive, path: &str) -> Vec<Outcome<P>> {
+    let mut outcomes = Vec::new();
+    let mut others = 0;
+    for member in &archive.members {
+        let object = bytes.get(member.range.clone()).unwrap_or_default();
+        match sniff(object) {
+            Found::Elf => {}
+            Found::Known(known) => {
+                let (path, size) = (format!("{path}({})", member.name), Some(object.len() as u64));
+                outcomes.push(Outcome::Recognised(Skipped::recognised(path, known.name(), size, false)));
+            }
+            _ => others += 1,
+        }
+    }
+    outcomes.push(Outcome::PassedOver(others));
+    outcomes
 }
 
 /// The families of the functions that the members of an archive define, by architecture.

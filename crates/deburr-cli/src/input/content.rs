@@ -1,7 +1,9 @@
 //! What a file is: its first bytes → [`Content`], and of an ELF header the architecture.
 
 use deburr_cpu::Arch;
-use deburr_package::{BLOCK, DEEP, Found, Known, TAIL, sniff, sniff_inside, sniff_with_tail, wants_more};
+use deburr_package::{
+    BLOCK, DEEP, Found, Known, TAIL, sniff, sniff_inside, sniff_with_tail, wants_more, wants_tail,
+};
 use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
 
 /// What a file is, by its first bytes.
@@ -49,9 +51,7 @@ impl Content {
                 whole()?.take(DEEP as u64).read_to_end(&mut more)?;
                 sniff(&more)
             }
-            Found::Other | Found::Known(Known::Makeself) if first.starts_with(b"#!") => {
-                return script(first, whole);
-            }
+            Found::Other | Found::Known(Known::Makeself) if wants_tail(first) => return by_end(first, whole),
             Found::Compressed(codec) => {
                 return Ok(match sniff_inside(codec, whole()?)? {
                     Found::Other => Content::Other,
@@ -81,8 +81,8 @@ impl Content {
     }
 }
 
-/// A script, which may have a zip file after it, as a pex has, or other data.
-fn script<R: BufRead + Seek>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
+/// By what its end shows: after a script a zip file, as in a pex, or other data; the trailer of a disk image of macOS.
+fn by_end<R: BufRead + Seek>(first: &[u8], whole: impl FnOnce() -> io::Result<R>) -> io::Result<Content> {
     let mut tail = Vec::new();
     let mut whole = whole()?;
     let size = whole.seek(SeekFrom::End(0))?;

@@ -37,7 +37,7 @@ pub(crate) fn nanoseconds(ns: f64) -> String {
 pub(crate) fn kinds(counts: &BTreeMap<String, u64>) -> String {
     let mut order: Vec<_> = counts.iter().collect();
     order.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let each = order.into_iter().map(|(kind, count)| format!("{} {kind}", grouped(*count)));
+    let each = order.into_iter().map(|(kind, count)| format!("{} × {kind}", grouped(*count)));
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -259,7 +259,7 @@ fn programs_of_other_systems_are_named_and_fail_where_the_user_names_them() {
     assert_eq!(found, wanted);
     scratch.file("tree/second.exe", &pe());
     let text = stdout(&deburr(&["check", &tree]));
-    assert!(text.contains("Not checked: 2 PE, 1 "), "{text}");
+    assert!(text.contains("Not checked: 2 × PE, 1 × "), "{text}");
     assert!(text.contains("1 other file passed over: neither ELF nor archive"), "{text}");
 }
 
@@ -284,12 +284,45 @@ wheel("manylinux_2_28_x86_64", "x.pyd libx.o")
     for arguments in [&["check", &path][..], &["check", "--baseline", "claim", &path]] {
         let output = deburr(arguments);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains("nothing in it could be checked: 1 PE"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("nothing in it could be checked: 1 × PE"), "{}", stderr(&output));
         assert!(!stderr(&output).contains("does not say"), "{}", stderr(&output));
     }
     // Where something is checked, the rest is counted.
     let mixed = scratch.join("x-1.0-cp311-cp311-manylinux_2_28_x86_64.whl").display().to_string();
     let output = deburr(&["check", "--baseline", "claim", &mixed]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
-    assert!(stdout(&output).contains("Not checked: 1 PE"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("Not checked: 1 × PE"), "{}", stdout(&output));
+}
+
+#[test]
+fn an_archive_of_objects_for_another_system_is_not_found_clean() {
+    let scratch = Scratch::new("archive-of-coff");
+    let coff = [&[0x64, 0x86, 1, 0][..], &[0; 16], b".text", &[0; 60]].concat();
+    let archive = |members: &[(&str, &[u8])]| {
+        let mut bytes = b"!<arch>\n".to_vec();
+        for (name, content) in members {
+            let header = format!("{name}/{:<1$}{2:<10}`\n", "", 47 - name.len(), content.len());
+            bytes.extend([header.as_bytes(), content, &b"\n"[..content.len() % 2]].concat());
+        }
+        bytes
+    };
+    let alone = scratch.file("tree/a.lib", &archive(&[("a.obj", &coff), ("b.obj", &coff)]));
+    let output = deburr(&["check", &alone]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("nothing in it could be checked: 2 × COFF object"),
+        "{}",
+        stderr(&output)
+    );
+    // Beside an object that is checked they are counted, as they are in a folder.
+    scratch.file("tree/a.o", &program());
+    let mixed = scratch.file("b.a", &archive(&[("a.obj", &coff), ("a.o", &program()), ("notes", b"text\n")]));
+    for (path, members) in [(mixed.as_str(), 1), (&format!("{}/tree", scratch.as_str()), 2)] {
+        let (document, output) = json(&[path]);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+        let skipped = document["skipped"].as_array().unwrap();
+        let named = skipped.iter().filter(|skip| skip["kind"] == "COFF object").count();
+        assert_eq!((named, skipped.len()), (members, members), "{document}");
+    }
+    assert_eq!(json(&[&mixed]).0["statistics"]["other_files"], 1);
 }

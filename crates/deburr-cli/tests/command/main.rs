@@ -141,7 +141,7 @@ fn path_that_does_not_exist_is_a_failure_and_the_rest_is_checked() {
         stderr(&output)
     );
     let text = stdout(&output);
-    assert!(text.contains("1 file skipped") && text.contains("Not checked: 1 32-bit Arm ELF"), "{text}");
+    assert!(text.contains("1 file skipped") && text.contains("Not checked: 1 × 32-bit Arm ELF"), "{text}");
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! Packages that the user named, and of which nothing could be checked though there are programs in them.
+//! Packages and archives that the user named, and of which nothing could be checked though there are programs in them.
 //!
 //! In: what became of each file, with its number. Out: a fault for each such package: a wheel for Windows is not found clean.
 
 use crate::batch::outcome::{CheckedFile, Outcome};
+use crate::input::content::Content;
 use crate::input::walk::{InputFile, Skipped};
 use crate::render::number::kinds;
 use std::collections::BTreeMap;
 
-/// Counts by the number of a package.
+/// Counts by the number of a package or an archive.
 pub(super) struct Unread<'f> {
     files: &'f [InputFile],
     tallies: BTreeMap<usize, Tally>,
@@ -26,7 +27,10 @@ impl<'f> Unread<'f> {
 
     /// Notes what became of a file, or of some of it.
     pub(super) fn note(&mut self, turn: usize, outcome: &Outcome<CheckedFile>) {
-        let is_wanted = |file: &InputFile| file.is_named() && (file.content.is_package() || file.is_stdin);
+        let is_wanted = |file: &InputFile| {
+            file.is_named()
+                && (file.content.is_package() || file.content == Content::Archive || file.is_stdin)
+        };
         if !self.files.get(turn).is_some_and(is_wanted) {
             return;
         }
@@ -41,7 +45,7 @@ impl<'f> Unread<'f> {
         }
     }
 
-    /// The packages of which nothing was checked.
+    /// Those of which nothing was checked.
     pub(super) fn end(self) -> impl Iterator<Item = Skipped> {
         let unread = self.tallies.into_iter().filter(|(_, it)| it.checked == 0 && !it.kinds.is_empty());
         unread.filter_map(move |(turn, tally)| {
