@@ -15,6 +15,7 @@ use super::owners::find_owners;
 use super::padding;
 use super::partition::{Unit, partition};
 use super::program::{Function, Program, UNNAMED, WHOLE};
+use super::streaming::settle_streaming;
 use crate::address::CodeOffset;
 use crate::image::Image;
 use crate::insn;
@@ -61,6 +62,7 @@ pub fn discover(image: &Image<'_>, wants: Wants) -> Program {
     let functions = fill_gaps(image, &known, &data, &candidates);
     let mut program = Program::new(functions, data, by_start, coverage);
     find_owners(image, &known, &mut program);
+    settle_streaming(image, &mut program);
     program
 }
 

@@ -19,6 +19,7 @@ mod partition;
 mod program;
 pub mod reach;
 pub mod spin;
+mod streaming;
 
 pub use discover::discover;
 pub use program::{Function, Program};

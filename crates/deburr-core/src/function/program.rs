@@ -156,6 +156,24 @@ impl Program {
         })
     }
 
+    /// Changes what these instructions need.
+    pub(super) fn regroup(&mut self, group: impl Fn(&FeatureHit) -> FeatureGroup) {
+        for Sweep { hits, groups, .. } in &mut self.chunks {
+            for hit in hits {
+                let (before, after) = (hit.group, group(hit));
+                if before != after {
+                    hit.group = after;
+                    groups.resize(groups.len().max(usize::from(after.0) + 1), 0);
+                    for (group, change) in [(before, -1), (after, 1)] {
+                        if let Some(count) = groups.get_mut(usize::from(group.0)) {
+                            *count = count.saturating_add_signed(change);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// The same, with other instructions in the place of those above the first level.
     pub(crate) fn with_hits(&self, hit: impl Fn(Mark) -> Option<FeatureHit>) -> Program {
         let mut program = self.clone();

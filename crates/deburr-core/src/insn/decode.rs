@@ -107,6 +107,22 @@ pub fn vector_argument(arch: Arch, code: &[u8]) -> VectorWidth {
     }
 }
 
+/// Whether an instruction enters streaming mode, or leaves it; `None` where it does neither.
+pub fn streaming_change(arch: Arch, code: &[u8]) -> Option<bool> {
+    match arch {
+        Arch::X86_64 => None,
+        Arch::Aarch64 => aarch64::streaming_change(code),
+    }
+}
+
+/// What an instruction that needs the features of a group needs in streaming mode.
+pub fn in_streaming_mode(arch: Arch, code: &[u8], group: FeatureGroup) -> FeatureGroup {
+    match arch {
+        Arch::X86_64 => group,
+        Arch::Aarch64 => aarch64::in_streaming_mode(code, group),
+    }
+}
+
 /// The text of the first instruction of `code`, which is at `svma`; `None` if it is not one. Between mnemonic (or
 /// prefix) and operands is one space.
 pub fn disassemble(arch: Arch, code: &[u8], svma: Svma, syntax: Syntax) -> Option<String> {

@@ -11,6 +11,7 @@ mod fields;
 mod plain;
 mod reload;
 mod reserved;
+mod streaming;
 mod summary;
 mod sweep;
 mod text;
@@ -25,6 +26,7 @@ pub use features::{feature_group_count, features_of};
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};
 pub use reload::loads_in_place;
+pub use streaming::{in_streaming_mode, streaming_change};
 pub use sweep::sweep;
 pub use text::disassemble;
 pub use vector::vector_use;

@@ -74,6 +74,14 @@ const X86_64: &[(&str, &[Feature])] = &[
     ("avx2128", &[AVX2]),
     ("avx512fnofma", &[AVX512F]),
     ("purecfma", &[AVX2, FMA]),
+    // XNNPACK's: the same extensions on vectors of 256 bits, and sets of them (its `tools/xnncommon.py`).
+    ("avx256skx", V4),
+    ("avx256vnni", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VNNI]),
+    ("avx256vnnigfni", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VNNI, GFNI]),
+    ("avx512vnnigfni", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_VNNI, GFNI]),
+    ("avx512amx", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AMX_TILE, AMX_INT8]),
+    ("avx512fp16", &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL, AVX512_FP16]),
+    ("avxvnniint8", &[AVX_VNNI, AVX_VNNI_INT8]),
     // Highway's names of the same.
     ("avx3", V4),
     ("avx3dl", ICE_LAKE),
@@ -99,7 +107,22 @@ const AARCH64: &[(&str, &[Feature])] = &[
     ("armv8sve", &[FEAT_SVE]),
     ("sme", &[FEAT_SME]),
     ("sme2", &[FEAT_SME2]),
+    // XNNPACK's (its `tools/xnncommon.py`). `neonfp16` converts, and does not compute.
+    ("neonfp16", &[]),
+    ("neonfma", &[]),
+    ("neonv8", &[]),
+    ("neonfp16arith", &[FEAT_FP16]),
+    ("neonbf16", &[FEAT_BF16]),
+    ("neondot", &[FEAT_DotProd]),
+    ("neondotfp16arith", &[FEAT_DotProd, FEAT_FP16]),
+    ("neoni8mm", &[FEAT_DotProd, FEAT_I8MM]),
+    ("neonsme", &[FEAT_SME]),
+    ("neonsme2", &[FEAT_SME2]),
 ];
+
+/// What words begin with that say which data a kernel computes with, where its name has an extension too:
+/// `kai_matmul_clamp_f32_bf16p1x4_bf16p12x4b_1x36_neon_dot` (KleidiAI, `docs/microkernel_names.md`).
+const AARCH64_TYPES: &[(&str, Feature)] = &[("bf16", FEAT_BF16), ("f16", FEAT_FP16)];
 
 /// Cores of the table of CPUs that are known by the same name. Names that mean other things as well are left out.
 const CORES: &[&str] = &[
@@ -141,6 +164,7 @@ const BEGINNINGS: &[&str] = &[
 pub(crate) struct Words {
     meanings: HashMap<String, FeatureSet>,
     mkl: HashMap<&'static str, FeatureSet>,
+    types: &'static [(&'static str, Feature)],
 }
 
 impl Words {
@@ -155,9 +179,9 @@ impl Words {
         let cores = deburr_cpu::cpus_by_features(arch).into_iter();
         let cores = cores.map(|(name, features)| (name.replace('-', ""), features));
         let cores = cores.filter(|(name, _)| CORES.contains(&name.as_str()));
-        let mkl = match arch {
-            Arch::X86_64 => MKL,
-            Arch::Aarch64 => &[],
+        let (mkl, types): (&[_], &[_]) = match arch {
+            Arch::X86_64 => (MKL, &[]),
+            Arch::Aarch64 => (&[], AARCH64_TYPES),
         };
         let mkl = mkl.iter().map(|(word, features)| (*word, FeatureSet::of(features).with_implied()));
         // `x86_64_v3`: the first level needs nothing.
@@ -167,7 +191,7 @@ impl Words {
             let features = if level.features.is_subset(first) { FeatureSet::EMPTY } else { level.features };
             (level.name.replace('-', ""), features)
         });
-        Words { meanings: cores.chain(levels).chain(extensions).collect(), mkl: mkl.collect() }
+        Words { meanings: cores.chain(levels).chain(extensions).collect(), mkl: mkl.collect(), types }
     }
 
     /// Whether any may be in a name, mangled or not. Most names have none, and are not worth demangling.
@@ -212,7 +236,10 @@ impl Words {
                 }
             }
         }
-        (found, others)
+        let of_type = |word: &&str| self.types.iter().find(|(beginning, _)| word.starts_with(beginning));
+        let computed = others.iter().filter_map(of_type);
+        let computed = computed.map(|(_, feature)| FeatureSet::of(&[*feature]).with_implied());
+        (found.map(|found| computed.fold(found, FeatureSet::union)), others)
     }
 }
 
@@ -251,7 +278,11 @@ mod tests {
             ("highbd_convolve_8tap_horiz_sve", &[FEAT_SVE]),
             ("ldadd_lse", &[FEAT_LSE]),
             ("sum_neon_i8mm", &[FEAT_DotProd, FEAT_I8MM]),
+            ("xnn_f16_vexp_ukernel__neonfp16arith_poly_3_u8", &[FEAT_FP16]),
+            ("kai_run_lhs_quant_pack_bf16p1x4_f32_neon", &[FEAT_BF16]),
+            ("kai_run_lhs_quant_pack_qai8dxp_f16_neon", &[FEAT_FP16]),
         ];
+        assert_eq!(features(Arch::Aarch64, "convert_bf16_to_f32"), None);
         for (name, said) in aarch64 {
             assert_eq!(features(Arch::Aarch64, name), Some(FeatureSet::of(said).with_implied()), "{name}");
         }

@@ -1,0 +1,49 @@
+//! The parts of functions that are executed in streaming mode.
+//!
+//! In: a program, as the sweep found it. Out: the same, with what its instructions need in the mode in which they are executed. SVE
+//! instructions between a function's first `smstart` and its last `smstop` need SME: a kernel for SME runs on CPUs that have no SVE.
+//! Where a function leaves the mode and enters it again, what it does between counts as done in it.
+
+use super::program::Program;
+use crate::address::CodeOffset;
+use crate::image::Image;
+use crate::insn;
+use crate::insn::sweep::FeatureHit;
+use deburr_cpu::Feature;
+use std::ops::Range;
+
+/// Settles what instructions need, by the mode that they are executed in.
+pub(super) fn settle_streaming(image: &Image<'_>, program: &mut Program) {
+    let regions = regions(image, program);
+    if regions.is_empty() {
+        return;
+    }
+    program.regroup(|hit| {
+        let before = regions.partition_point(|region| region.start <= hit.at);
+        let is_inside = |region: &Range<CodeOffset>| region.contains(&hit.at);
+        if !before.checked_sub(1).and_then(|last| regions.get(last)).is_some_and(is_inside) {
+            return hit.group;
+        }
+        insn::in_streaming_mode(image.arch, image.bytes_at(image.svma(hit.at)).unwrap_or_default(), hit.group)
+    });
+}
+
+/// From where to where functions are in streaming mode, by address: to their ends where nothing leaves it.
+fn regions(image: &Image<'_>, program: &Program) -> Vec<Range<CodeOffset>> {
+    let mut regions: Vec<Range<CodeOffset>> = Vec::new();
+    let is_of_sme = |hit: &&FeatureHit| insn::features_of(image.arch, hit.group).contains(Feature::FEAT_SME);
+    for (function, hits) in program.hits_by_function() {
+        let Some(function) = function else { continue };
+        for hit in hits.iter().filter(is_of_sme) {
+            let code = image.bytes_at(image.svma(hit.at)).unwrap_or_default();
+            let open = regions.last_mut().filter(|region| region.start >= function.start);
+            match (insn::streaming_change(image.arch, code), open) {
+                (Some(true), None) => regions.push(hit.at..function.end),
+                (Some(true), Some(region)) => region.end = function.end,
+                (Some(false), Some(region)) => region.end = hit.at,
+                _ => {}
+            }
+        }
+    }
+    regions
+}
