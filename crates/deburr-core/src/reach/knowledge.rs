@@ -1,4 +1,5 @@
-//! What is known of functions of other files: `knowledge/imports.toml` → [`Behaviour`] by name.
+//! What is known of functions of other files: `knowledge/imports.toml` → [`Behaviour`] by name, `knowledge/arguments.toml` →
+//! [`Passed`] by name.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -58,12 +59,29 @@ pub(crate) enum Behaviour {
     FindsThreadMemory,
 }
 
+/// How many registers a function is passed arguments in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// So many, at most.
+    Registers(u8),
+    /// As many as the format says that is the argument of this number, counted from 0, and what comes before and with it.
+    ByFormat(u8),
+}
+
 const IMPORTS: &str = include_str!("../knowledge/imports.toml");
+const ARGUMENTS: &str = include_str!("../knowledge/arguments.toml");
 
 /// What a function does, if a row is about it.
 pub(crate) fn behaviour(name: &str) -> Option<Behaviour> {
     static ROWS: LazyLock<FxHashMap<&'static str, Behaviour>> =
-        LazyLock::new(|| read(IMPORTS).unwrap_or_default());
+        LazyLock::new(|| read(IMPORTS, does).unwrap_or_default());
+    ROWS.get(name).copied()
+}
+
+/// How many registers a function is passed arguments in, if a row is about it.
+pub(crate) fn passed(name: &str) -> Option<Passed> {
+    static ROWS: LazyLock<FxHashMap<&'static str, Passed>> =
+        LazyLock::new(|| read(ARGUMENTS, takes).unwrap_or_default());
     ROWS.get(name).copied()
 }
 
@@ -107,28 +125,40 @@ fn named(does: &str) -> Option<Behaviour> {
     })
 }
 
+/// What a line of a row says of its functions.
+fn does(line: &str) -> Option<Behaviour> {
+    named(line.strip_prefix("does = ")?.trim_matches('"'))
+}
+
+fn takes(line: &str) -> Option<Passed> {
+    let (key, number) = line.split_once(" = ")?;
+    match key {
+        "arguments" => number.parse().ok().map(Passed::Registers),
+        "format" => number.parse().ok().map(Passed::ByFormat),
+        _ => None,
+    }
+}
+
 /// Reads the rows; `None` where a line is not understood.
-fn read(text: &'static str) -> Option<FxHashMap<&'static str, Behaviour>> {
+fn read<F: Copy>(text: &'static str, says: fn(&str) -> Option<F>) -> Option<FxHashMap<&'static str, F>> {
     let mut rows = FxHashMap::default();
-    let (mut does, mut has_source, mut in_names) = (None, false, false);
+    let (mut fact, mut has_source, mut in_names) = (None, false, false);
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if line == "[[functions]]" {
-            (does, has_source, in_names) = (None, false, false);
-        } else if let Some(text) = line.strip_prefix("does = ") {
-            does = Some(named(text.trim_matches('"'))?);
+            (fact, has_source, in_names) = (None, false, false);
         } else if line.starts_with("source = ") {
             has_source = true;
-        } else {
-            let list = line.strip_prefix("names = [");
-            let list = list.or((in_names).then_some(line))?;
+        } else if let Some(list) = line.strip_prefix("names = [").or((in_names).then_some(line)) {
             in_names = !list.ends_with(']');
             let names =
                 list.trim_end_matches([']', ',']).split(',').map(|name| name.trim().trim_matches('"'));
             rows.extend(
                 names
-                    .map(|name| does.filter(|_| has_source).map(|does| (name, does)))
+                    .map(|name| fact.filter(|_| has_source).map(|fact| (name, fact)))
                     .collect::<Option<Vec<_>>>()?,
             );
+        } else {
+            fact = Some(says(line)?);
         }
     }
     Some(rows)
@@ -140,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_row_is_read_and_has_a_source() {
-        let rows = read(IMPORTS).unwrap();
+        let rows = read(IMPORTS, does).unwrap();
         assert!(rows.len() > 100, "{}", rows.len());
         assert_eq!(rows.get("malloc"), Some(&Behaviour::Allocates));
         assert_eq!(rows.get("_ZNSt8ios_base4InitD1Ev"), Some(&Behaviour::Inert), "the second line of a list");
@@ -148,8 +178,20 @@ mod tests {
     }
 
     #[test]
+    fn arguments_are_those_of_the_prototypes() {
+        let rows = read(ARGUMENTS, takes).unwrap();
+        for (name, count) in
+            [("getenv", 1), ("strtol", 3), ("pow", 0), ("abort", 0), ("qsort", 4), ("mmap", 6), ("open", 3)]
+        {
+            assert_eq!(rows.get(name), Some(&Passed::Registers(count)), "{name}");
+        }
+        assert_eq!(rows.get("__printf_chk"), Some(&Passed::ByFormat(1)));
+        assert_eq!(rows.get("syscall"), None, "any number");
+    }
+
+    #[test]
     fn what_is_not_understood_is_no_row() {
-        assert!(read("[[functions]]\ndoes = \"dances\"").is_none());
-        assert!(read("[[functions]]\ndoes = \"ends\"\nnames = [\"exit\"]").is_none(), "no source");
+        assert!(read("[[functions]]\ndoes = \"dances\"", does).is_none());
+        assert!(read("[[functions]]\ndoes = \"ends\"\nnames = [\"exit\"]", does).is_none(), "no source");
     }
 }

@@ -1082,6 +1082,17 @@ case!(
 );
 
 case!(
+    the_lower_of_what_is_wanted_and_what_the_cpu_has_guards,
+    Case {
+        sources: &["capped_level.c"],
+        builds: &[("gcc", "-O2"), ("clang", "-O2"), ("gcc", "-O0"), ("gcc", "-O3 -flto")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(the_higher_of_both_guards_nothing, Case { sources: &["capped_level.c"], builds: TRAPS, ..NEEDS_AVX2 });
+
+case!(
     a_name_in_another_librarys_list_is_not_required,
     Case {
         sources: &["named_extension.c", "named_extension_part.c"],

@@ -62,6 +62,19 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    /// Reads an address that is called.
+    pub(super) fn read_called(&mut self, node: NodeId, state: &State, target: &Operand) -> Value {
+        let Operand::Memory(address) = target else { return self.read(node, state, target) };
+        let at = self.address(state, address);
+        match self.pool.as_constant(at).filter(|&place| !at.is_open() && self.file.begins_as_address(place)) {
+            Some(at) if state.word(at, 8).is_none() => {
+                let value = self.memory.load_called(self.file, &mut self.pool, at, node);
+                self.as_seen(at, value)
+            }
+            _ => self.load(node, state, at, address.size),
+        }
+    }
+
     /// Writes an operand; writes of 32 bits clear the rest of a register, narrower ones do not.
     pub(super) fn write(&mut self, node: NodeId, state: &mut State, operand: &Operand, value: Value) {
         let size = operand.size();

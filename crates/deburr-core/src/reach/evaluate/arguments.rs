@@ -2,14 +2,15 @@
 
 use super::limits::{MAX_ALLOCATOR_BLOCKS, MAX_ARGUMENT_BLOCKS, MAX_ARGUMENT_DEPTH, MAX_SMALL_BLOCKS};
 use super::run::Run;
-use crate::insn::operations::{Address, Exit, Operand, Operation, VectorOperand};
-use crate::reach::knowledge;
+use super::state::PASSED;
+use crate::insn::operations::{Address, Block, Exit, Operand, Operation, VectorOperand};
+use crate::reach::knowledge::{self, Passed};
 use crate::reach::memory::file::Target;
 use crate::reach::value::region;
 use rustc_hash::FxHashMap;
 
 /// The registers that arguments are passed in, as bits.
-const ALL: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 | 1 << 10;
+pub(super) const ALL: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 | 1 << 10;
 
 /// The general registers but the stack pointer, as bits: thunks take their target in any of them.
 const GENERAL: u32 = 0xffef;
@@ -20,7 +21,7 @@ fn in_address(address: &Address) -> u32 {
 }
 
 /// The registers that an operand reads as a source.
-fn source(operand: &Operand) -> u32 {
+pub(super) fn source(operand: &Operand) -> u32 {
     match operand {
         Operand::Register { number, .. } | Operand::HighByte(number) => 1 << number,
         Operand::Memory(address) => in_address(address),
@@ -49,7 +50,7 @@ fn vector_destination(operand: &VectorOperand) -> u32 {
 }
 
 /// The general registers that an operation reads, as bits.
-fn reads(operation: &Operation) -> u32 {
+pub(super) fn reads(operation: &Operation) -> u32 {
     use Operation as O;
     match operation {
         O::Move { to, from } | O::MoveSigned { to, from } => {
@@ -88,7 +89,7 @@ fn reads(operation: &Operation) -> u32 {
 }
 
 /// The general registers that an operation surely overwrites as a whole.
-fn overwrites(operation: &Operation) -> u32 {
+pub(super) fn overwrites(operation: &Operation) -> u32 {
     use Operation as O;
     let whole = |operand: &Operand| match operand {
         Operand::Register { number, size } if *size >= 4 => 1_u32 << number,
@@ -178,7 +179,7 @@ impl Run<'_, '_, '_> {
                 if run.file.function(to) == function && to != function {
                     pending.push((to, written));
                 } else {
-                    read |= run.arguments_of_target(to, depth) & !written;
+                    read |= run.arguments_of_target(to, depth, &block) & !written;
                 }
             };
             match block.exit {
@@ -189,7 +190,7 @@ impl Run<'_, '_, '_> {
                     pending.push((next.0, written));
                 }
                 Exit::Call { target, next } => {
-                    read |= self.arguments_of_target(target.0, depth) & !written;
+                    read |= self.arguments_of_target(target.0, depth, &block) & !written;
                     pending.push((next.0, written | ALL));
                 }
                 Exit::CallIndirect { target, next } => {
@@ -205,11 +206,43 @@ impl Run<'_, '_, '_> {
         read
     }
 
-    fn arguments_of_target(&mut self, address: u64, depth: u32) -> u32 {
+    /// The same of a function that a block calls.
+    pub(super) fn arguments_of_target(&mut self, address: u64, depth: u32, block: &Block) -> u32 {
         match self.file.target(address) {
             Target::Code(function) => self.arguments_of(function, depth + 1),
-            Target::Word(_) => ALL,
+            Target::Word(word) => self.arguments_of_word(word, block),
         }
+    }
+
+    /// The same of what a word leads to that the loader fills.
+    pub(super) fn arguments_of_word(&mut self, word: u64, block: &Block) -> u32 {
+        let count = match self.import_of_word(word).and_then(knowledge::passed) {
+            Some(Passed::Registers(count)) => Some(usize::from(count)),
+            Some(Passed::ByFormat(place)) => {
+                let register = PASSED.get(usize::from(place)).copied();
+                let taken = block.operations.iter().rev().find_map(|(_, operation)| match operation {
+                    Operation::TakeAddress { to, address, .. } if Some(*to) == register => {
+                        address.is_static().then_some(address.displacement)
+                    }
+                    _ => None,
+                });
+                taken
+                    .and_then(|format| self.file.conversions(format))
+                    .map(|count| usize::from(place) + 1 + count)
+            }
+            None => None,
+        };
+        match count {
+            Some(count) => PASSED.into_iter().take(count).fold(0, |bits, register| bits | 1 << register),
+            None => ALL,
+        }
+    }
+
+    /// The name of the function of another file that a word leads to.
+    pub(super) fn import_of_word(&mut self, word: u64) -> Option<&str> {
+        let value = self.file.initial(&mut self.pool, word, 8);
+        let import = self.pool.as_constant(value).and_then(region::import_of);
+        self.file.imports.get(import?).copied()
     }
 
     /// Whether a small function calls an allocator: what it returns is then another object for each caller.
@@ -286,9 +319,6 @@ impl Run<'_, '_, '_> {
     }
 
     fn word_allocates(&mut self, word: u64) -> bool {
-        let value = self.file.initial(&mut self.pool, word, 8);
-        let import = self.pool.as_constant(value).and_then(region::import_of);
-        let name = import.and_then(|number| self.file.imports.get(number));
-        name.is_some_and(|name| knowledge::allocates(name))
+        self.import_of_word(word).is_some_and(knowledge::allocates)
     }
 }

@@ -2,14 +2,19 @@
 
 use super::control::Leaving;
 use super::limits::MAX_EFFECTS;
-use super::run::{Certainty, Returned, Run};
-use super::state::ARGUMENTS;
-use super::state::{CALLER_SAVED, Effect, State, merge_effects};
+use super::run::{Certainty, ContextId, Returned, Run};
+use super::state::{ARGUMENTS, CALLER_SAVED, Effect, PASSED, State, merge_effects};
 use crate::engine::solver::NodeId;
+use crate::reach::knowledge::{Passed, passed};
 use crate::reach::memory::Escape;
 use crate::reach::memory::file::Target;
 use crate::reach::value::pool::{Shape, Value};
 use crate::reach::value::region::{Region, context_of, frame_offset, import_of, region};
+
+/// Where the number of vector arguments is passed.
+const VECTORS: u8 = 0;
+/// Where nested functions get their caller's frame.
+const CHAIN: u8 = 10;
 
 /// Bytes above the stack pointer that are looked through for addresses which a callee finds there.
 const STACK_ARGUMENTS: i32 = 128;
@@ -27,7 +32,9 @@ impl Run<'_, '_, '_> {
         let mut returned: Option<Returned> = None;
         for &target in targets {
             let result = match target {
-                Target::Code(function) => self.call_code(from, function, targets.len() == 1, &mut state),
+                Target::Code(function) => {
+                    self.call_code(from, (function, next), targets.len() == 1, &mut state)
+                }
                 Target::Word(word) => {
                     let word = self.pool.constant(word);
                     let value = self.load(from.node, &state, word, 8);
@@ -61,12 +68,14 @@ impl Run<'_, '_, '_> {
     fn call_code(
         &mut self,
         from: Leaving<'_>,
-        function: u64,
+        (function, next): (u64, Option<u64>),
         is_only: bool,
         state: &mut State,
     ) -> Option<Returned> {
         let call = u64::from(from.context) << 48 ^ from.block.exit_at.0;
+        let wanted = self.results_read(from.context, next);
         let callee = self.enter(function, state, from.certainty, call);
+        self.want_results(callee, wanted);
         let context = self.contexts.get_mut(callee as usize)?;
         context.callers.insert(from.node);
         let (returned, clobbers, throws) = (context.returned, context.clobbers, context.throws);
@@ -162,11 +171,27 @@ impl Run<'_, '_, '_> {
     }
 
     fn call_import(&mut self, from: Leaving<'_>, name: &str, next: Option<u64>, mut state: State) {
+        if let Some(count) = self.passed(name, &state) {
+            // What other registers still hold is not handed on.
+            let others = PASSED.into_iter().skip(count).chain([VECTORS, CHAIN]);
+            others.for_each(|number| state.set(number, Value::TOP));
+        }
         self.leak_arguments(&state);
         self.clobber_more(from.context, CALLER_SAVED);
         if let Some(values) = self.import(from, name, &mut state) {
             let certainty = from.certainty;
             self.after(from, Returned { values, clobbers: CALLER_SAVED, certainty }, next, state);
+        }
+    }
+
+    /// How many registers an import is passed arguments in, at most, if that is known.
+    fn passed(&self, name: &str, state: &State) -> Option<usize> {
+        match passed(name)? {
+            Passed::Registers(count) => Some(count.into()),
+            Passed::ByFormat(place) => {
+                let format = self.pool.as_constant(state.register(*PASSED.get(usize::from(place))?))?;
+                self.file.conversions(format).map(|count| usize::from(place) + 1 + count)
+            }
         }
     }
 
@@ -212,12 +237,38 @@ impl Run<'_, '_, '_> {
         self.flow(from.context, next, &state, from.certainty);
     }
 
+    /// Which results are read where a call comes back; what a tail call returns is its caller's.
+    fn results_read(&mut self, context: ContextId, next: Option<u64>) -> [bool; 2] {
+        let Some(it) = self.contexts.get(context as usize) else { return [true; 2] };
+        let (function, wanted) = (it.function, it.wanted);
+        next.map_or(wanted, |next| {
+            let live = self.live_in(function, next);
+            let is_read = |number: u32, is_wanted| {
+                live >> number & 1 == 1 || is_wanted && live >> (16 + number) & 1 == 1
+            };
+            [is_read(0, wanted[0]), is_read(2, wanted[1])]
+        })
+    }
+
+    /// Somebody reads what a function returns.
+    pub(super) fn want_results(&mut self, context: ContextId, wanted: [bool; 2]) {
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        let all = [it.wanted[0] || wanted[0], it.wanted[1] || wanted[1]];
+        if std::mem::replace(&mut it.wanted, all) != all {
+            self.enqueue_context(context);
+        }
+    }
+
     /// A function returns.
     pub(super) fn returned(&mut self, from: Leaving<'_>, values: [Value; 2], state: &State) {
         let context = from.context;
         // What is returned on a doubtful path depends on the doubt.
         let is_doubtful = from.certainty == Certainty::Doubtful;
-        let values = values.map(|value| value.opened(is_doubtful));
+        let wanted = self.contexts.get(context as usize).map_or([true; 2], |it| it.wanted);
+        // What nobody reads is whatever the registers happened to hold.
+        let read =
+            |(value, is_read): (Value, bool)| if is_read { value.opened(is_doubtful) } else { Value::BOTTOM };
+        let values = [read((values[0], wanted[0])), read((values[1], wanted[1]))];
         let is_outside = |effect: &Effect| context_of(effect.at) != Some(context);
         let effects: Vec<Effect> = state.effects.iter().copied().filter(is_outside).collect();
         let Some(it) = self.contexts.get_mut(context as usize) else { return };

@@ -2,7 +2,7 @@
 
 use super::arguments;
 use super::run::{Certainty, ContextId, Run};
-use super::state::{Holder, State};
+use super::state::{Compared, Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{Block, Condition, Exit, Operand, Operation};
 use crate::reach::memory::file::Target;
@@ -70,7 +70,7 @@ impl Run<'_, '_, '_> {
                 self.call(from, &[target], Some(next.0), state);
             }
             Exit::CallIndirect { target, next } => {
-                let value = self.read(from.node, &state, &target);
+                let value = self.read_called(from.node, &state, &target);
                 self.call_value(from, value, Some(next.0), state);
             }
             Exit::Return => self.return_or_jump(from, state),
@@ -98,13 +98,13 @@ impl Run<'_, '_, '_> {
 
     /// Narrows what a branch has compared. Returns false where no number is left.
     fn narrow(&mut self, node: NodeId, state: &mut State, holds: Condition) -> bool {
-        let Some((holder, number, size)) = state.compared.filter(|_| holds != Condition::UNKNOWN) else {
+        let Some(compared) = state.compared.filter(|_| holds != Condition::UNKNOWN) else {
             return true;
         };
-        if let Holder::Register(register) = holder {
+        if let Holder::Register(register) = compared.holder {
             let value = state.register(register);
-            let narrowed = self.pool.narrowed(value, holds, number, size);
-            let origin = state.origin(register).filter(|origin| origin.1 == size);
+            let narrowed = self.pool.narrowed_by(value, holds, compared.other());
+            let origin = state.origin(register).filter(|origin| origin.1 == compared.size);
             if let Some(register) = state.registers.get_mut(usize::from(register)) {
                 *register = narrowed;
             }
@@ -113,11 +113,11 @@ impl Run<'_, '_, '_> {
             }
             // Where it was loaded from holds the same, unless others have written there.
             if let Some((place, _)) = origin {
-                self.narrow_place(node, state, place, (holds, number, size));
+                self.narrow_place(node, state, place, (holds, compared));
             }
             return true;
         }
-        self.narrow_place(node, state, holder, (holds, number, size))
+        self.narrow_place(node, state, compared.holder, (holds, compared))
     }
 
     /// The same of a place in memory.
@@ -126,15 +126,15 @@ impl Run<'_, '_, '_> {
         node: NodeId,
         state: &mut State,
         place: Holder,
-        (holds, number, size): (Condition, u64, u8),
+        (holds, by): (Condition, Compared),
     ) -> bool {
-        let (compared, origins) = (state.compared, state.origins);
+        let (compared, origins, size) = (state.compared, state.origins, by.size);
         match place {
             Holder::Register(_) => {}
             Holder::Word(at) => {
                 let there = self.pool.constant(at);
                 let value = self.load(node, state, there, size);
-                let narrowed = self.pool.narrowed(value, holds, number, size);
+                let narrowed = self.pool.narrowed_by(value, holds, by.other());
                 if narrowed.is_bottom() && !value.is_bottom() {
                     return false;
                 }
@@ -144,7 +144,7 @@ impl Run<'_, '_, '_> {
             }
             Holder::Slot(slot) => {
                 let value = state.load(&mut self.pool, slot, size);
-                let narrowed = self.pool.narrowed(value, holds, number, size);
+                let narrowed = self.pool.narrowed_by(value, holds, by.other());
                 if !value.is_bottom() && !narrowed.is_bottom() {
                     state.store(&mut self.pool, slot, size, narrowed);
                 }
@@ -242,7 +242,7 @@ impl Run<'_, '_, '_> {
 }
 
 /// Whether a block takes its target out of a table: an offset, or an address by an index.
-fn is_table(block: &Block) -> bool {
+pub(super) fn is_table(block: &Block) -> bool {
     let is_indexed =
         |operand: &Operand| matches!(operand, Operand::Memory(address) if address.index.is_some());
     let loads = block

@@ -78,7 +78,8 @@ impl Run<'_, '_, '_> {
 
     fn escape_object(&mut self, address: u64, escape: Escape) {
         let object = self.pool.places.object(address);
-        if self.memory.escaped.get(&object).is_some_and(|known| *known >= escape) {
+        let is_known = self.memory.escaped.get(&object).is_some_and(|known| *known >= escape);
+        if is_known || !self.pool.places.is_taken(address) {
             return;
         }
         self.memory.escaped.insert(object, escape);

@@ -12,6 +12,7 @@ mod control;
 mod escape;
 mod imports;
 pub(crate) mod limits;
+mod liveness;
 pub(crate) mod run;
 pub(crate) mod state;
 mod step;

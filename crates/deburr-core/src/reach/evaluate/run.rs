@@ -79,6 +79,8 @@ pub(crate) struct Context {
     pub resolves: Vec<u64>,
     /// Whether code of another file gets what it returns.
     pub returns_outside: bool,
+    /// Which of its two results anybody reads.
+    pub wanted: [bool; 2],
 }
 
 /// What a call leaves.
@@ -106,6 +108,8 @@ pub(crate) struct Run<'r, 'f, 'a> {
     pub(super) arguments: FxHashMap<u64, u32>,
     pub(super) allocators: FxHashMap<u64, bool>,
     pub(super) small: FxHashMap<u64, bool>,
+    /// By block, the registers that are live where it begins.
+    pub(super) live: FxHashMap<u64, u32>,
     /// The node that is evaluated.
     pub(super) current: Option<NodeId>,
     /// What comes from outside the program. Callers of a shared object may hand back what it has told them of the CPU, so there
@@ -131,6 +135,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             arguments: FxHashMap::default(),
             allocators: FxHashMap::default(),
             small: FxHashMap::default(),
+            live: FxHashMap::default(),
             current: None,
             outside: Value::TOP.opened(file.image.kind == Kind::SharedObject),
             extra_cost: 0,
@@ -175,11 +180,13 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
 
     /// Control comes to a block with a state.
     pub(super) fn flow(&mut self, context: ContextId, at: u64, state: &State, certainty: Certainty) {
-        let known = self.contexts.get(context as usize).and_then(|it| it.nodes.get(&at).copied());
+        let Some(it) = self.contexts.get(context as usize) else { return };
+        let (known, function, wanted) = (it.nodes.get(&at).copied(), it.function, it.wanted);
         let parent = self.current;
+        let mut state = state.clone();
+        state.keep_live(self.live_in(function, at), wanted);
         let Some(id) = known else {
             let id = self.nodes.len() as NodeId;
-            let state = state.clone();
             let node = Node {
                 context,
                 at,
@@ -199,8 +206,8 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         };
         let Some(node) = self.nodes.get_mut(id as usize) else { return };
         let mut changed = match node.visits > VISITS_BEFORE_WIDENING {
-            true => node.state.widen(state, &mut self.pool),
-            false => node.state.join(state, &mut self.pool),
+            true => node.state.widen(&state, &mut self.pool),
+            false => node.state.join(&state, &mut self.pool),
         };
         if certainty > node.certainty {
             (node.certainty, node.parent, changed) = (certainty, parent, true);
@@ -275,7 +282,12 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             state.set(7, value);
         }
         match self.file.target(address) {
-            Target::Code(function) => Some(self.enter(function, &state, certainty, 0)),
+            Target::Code(function) => {
+                let context = self.enter(function, &state, certainty, 0);
+                // What others get of the second is not followed: see `returns_outside`.
+                self.want_results(context, [true, false]);
+                Some(context)
+            }
             Target::Word(_) => None,
         }
     }

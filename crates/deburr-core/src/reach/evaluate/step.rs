@@ -2,7 +2,7 @@
 
 use super::limits::MAX_COPIED;
 use super::run::Run;
-use super::state::{Holder, State};
+use super::state::{Compared, Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{
     Address, Arithmetic, Clobbered, Condition, Lane, Operand, Operation, VectorOperand,
@@ -58,10 +58,12 @@ impl Run<'_, '_, '_> {
                 let outcomes = self.pool.outcomes(*condition, state.flags);
                 let mut value = Value::BOTTOM;
                 if outcomes.may_fail {
-                    value = self.read(node, state, to);
+                    let kept = self.read(node, state, to);
+                    value = self.as_compared(state, to, condition.negated(), kept);
                 }
                 if outcomes.may_hold {
                     let moved = self.read(node, state, from);
+                    let moved = self.as_compared(state, from, *condition, moved);
                     value = self.pool.join(value, moved, false);
                 }
                 let is_doubt = outcomes.is_both() && outcomes.is_doubt;
@@ -143,6 +145,17 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    /// The value of an operand where a condition holds.
+    fn as_compared(&mut self, state: &State, operand: &Operand, holds: Condition, value: Value) -> Value {
+        let (Some(compared), Operand::Register { number, size }) = (state.compared, operand) else {
+            return value;
+        };
+        if compared.holder != Holder::Register(*number) || compared.size > *size {
+            return value;
+        }
+        self.pool.narrowed_by(value, holds, compared.other())
+    }
+
     /// The number that a condition is: 0, 1 or one of them.
     fn as_number(&mut self, outcomes: Outcomes) -> Value {
         let numbers = [(outcomes.may_fail, 0), (outcomes.may_hold, 1)];
@@ -170,10 +183,14 @@ impl Run<'_, '_, '_> {
         let (one, other) = (self.read(node, state, left), self.read(node, state, right));
         let other = self.pool.truncate(other, size);
         state.set_flags(Flags::Difference(one, other, size));
-        if let Some(number) = self.pool.as_constant(other).filter(|_| !other.is_open()) {
-            let holder = self.holder(node, state, left);
-            state.compared = holder.map(|holder| (holder, number, size));
-        }
+        // With a constant, as before all; else the minimum of two, of which one is known: C's `int` from the environment.
+        let (held, with, is_right) = match (self.pool.is_few(one), self.pool.is_few(other)) {
+            (_, true) => (left, other, false),
+            (true, false) => (right, self.pool.truncate(one, size), true),
+            (false, false) => return,
+        };
+        let holder = self.holder(node, state, held);
+        state.compared = holder.map(|holder| Compared { holder, with, size, is_right });
     }
 
     fn test(&mut self, node: NodeId, state: &mut State, left: &Operand, right: &Operand) {
@@ -183,8 +200,8 @@ impl Run<'_, '_, '_> {
         let result = if is_same { one } else { self.pool.compute(Arithmetic::And, one, other, size) };
         state.set_flags(Flags::Result(result, size));
         if is_same {
-            let holder = self.holder(node, state, left);
-            state.compared = holder.map(|holder| (holder, 0, size));
+            let (holder, with) = (self.holder(node, state, left), self.pool.constant(0));
+            state.compared = holder.map(|holder| Compared { holder, with, size, is_right: false });
         }
     }
 

@@ -88,26 +88,34 @@ impl<'f, 'a> File<'f, 'a> {
         let is_free =
             |svma: Svma| self.linkage.data_at(svma).is_some() && self.linkage.object_at(svma).is_none();
         let mut starts: Vec<Svma> = named.iter().flat_map(|it| [it.extent.start, it.extent.end]).collect();
-        starts.extend(self.linkage.cells.iter().map(|cell| cell.to).filter(|&to| is_free(to)));
+        let mut taken: Vec<Svma> = self.linkage.cells.iter().map(|cell| cell.to).collect();
+        taken.extend(self.linkage.named_exports.iter().map(|export| export.at));
+        starts.extend(taken.iter().copied().filter(|&to| is_free(to)));
         for data in &self.linkage.data {
             starts.push(data.extent.start);
             if data.is_offset_table {
                 let cells = (data.extent.start.0..data.extent.end.0).step_by(8);
-                starts.extend(cells.map(Svma));
+                starts.extend(cells.clone().map(Svma));
+                taken.extend(cells.map(Svma));
             }
         }
         for code in &self.image.code {
             let is_fixed = self.image.is_fixed;
             operations::mentions(self.image.arch, code.bytes, code.extent.start, is_fixed, |mention| {
-                if mention.is_taken && is_free(Svma(mention.place)) {
-                    starts.push(Svma(mention.place));
+                let place = Svma(mention.place);
+                if mention.is_taken && self.linkage.data_at(place).is_some() {
+                    taken.push(place);
+                    starts.extend(Some(place).filter(|&place| is_free(place)));
                 }
             });
         }
-        let mut objects: Vec<u64> = starts.into_iter().map(|svma| self.address(svma)).collect();
-        objects.sort_unstable();
-        objects.dedup();
-        Places { runs, objects }
+        let sorted = |places: Vec<Svma>| {
+            let mut addresses: Vec<u64> = places.into_iter().map(|svma| self.address(svma)).collect();
+            addresses.sort_unstable();
+            addresses.dedup();
+            addresses
+        };
+        Places { runs, objects: sorted(starts), taken: sorted(taken) }
     }
 
     /// Where the object that an address is in begins and ends.
@@ -136,6 +144,11 @@ impl<'f, 'a> File<'f, 'a> {
         self.linkage.data_at(self.svma(address)).is_some_and(|data| data.is_writable)
     }
 
+    /// Whether a word holds an address of the file before any code runs.
+    pub(crate) fn begins_as_address(&self, at: u64) -> bool {
+        at.is_multiple_of(8) && self.linkage.cell(self.svma(at)).is_some()
+    }
+
     /// What a place holds before any code runs.
     pub(crate) fn initial(&self, pool: &mut Pool, at: u64, size: u8) -> Value {
         let svma = self.svma(at);
@@ -156,7 +169,9 @@ impl<'f, 'a> File<'f, 'a> {
             };
         }
         if let Some(to) = linkage.cell(word) {
-            return if is_whole { pool.constant(self.address(to)) } else { Value::LOST };
+            // Nobody reads a part of an address: it is another member of a union, which is stored before. Rust's `LazyLock` holds
+            // the function, and then what that has returned.
+            return if is_whole { pool.constant(self.address(to)) } else { Value::BOTTOM };
         }
         if self.has_copies && self.is_copied(svma) {
             return Value::IMPORTED;
@@ -181,6 +196,12 @@ impl<'f, 'a> File<'f, 'a> {
         let text = data.bytes.get(from..)?;
         let length = text.iter().take(MAX_TEXT).position(|byte| *byte == 0)?;
         text.get(..length).map(<[u8]>::to_vec)
+    }
+
+    /// How many arguments a format takes at most: each conversion one, and each `*` another. `None` where that is not known.
+    pub(crate) fn conversions(&self, format: u64) -> Option<usize> {
+        let text = self.text(format).filter(|text| !text.contains(&b'$'))?;
+        Some(text.iter().filter(|byte| matches!(byte, b'%' | b'*')).count())
     }
 
     fn bytes(&self, svma: Svma, size: u8) -> Option<u64> {

@@ -120,14 +120,14 @@ impl Memory {
         }
     }
 
-    /// Loads from within one aligned word.
+    /// Loads from within one aligned word. `is_whole`: whether what was stored to a part of it does not matter.
     fn load_word(
         &mut self,
         file: &File<'_, '_>,
         pool: &mut Pool,
-        at: u64,
-        size: u8,
+        (at, size): (u64, u8),
         reader: NodeId,
+        is_whole: bool,
     ) -> Value {
         let word = at & !7;
         let offset = (at - word) as u8;
@@ -136,8 +136,8 @@ impl Memory {
         }
         let cell = cell(&mut self.cells, &mut self.words, pool, word);
         cell.readers.insert(reader);
-        let touching: Vec<Entry> =
-            cell.entries.iter().copied().filter(|it| it.0 < offset + size && offset < it.0 + it.1).collect();
+        let touches = |it: &Entry| it.0 < offset + size && offset < it.0 + it.1 && (!is_whole || it.1 == 8);
+        let touching: Vec<Entry> = cell.entries.iter().copied().filter(touches).collect();
         let mut result = match touching.as_slice() {
             [] => self.initial(file, pool, at, size),
             [(start, length, value)] if (*start, *length) == (offset, size) => {
@@ -214,12 +214,23 @@ impl Memory {
     ) -> Value {
         let offset = (at & 7) as u8;
         if offset + size <= 8 {
-            return self.load_word(file, pool, at, size, reader);
+            return self.load_word(file, pool, (at, size), reader, false);
         }
         let first = 8 - offset;
-        let low = self.load_word(file, pool, at, first, reader);
-        let high = self.load_word(file, pool, at + u64::from(first), size - first, reader);
+        let low = self.load_word(file, pool, (at, first), reader, false);
+        let high = self.load_word(file, pool, (at + u64::from(first), size - first), reader, false);
         composed(pool, &[(0, first, low), (first, size - first, high)])
+    }
+
+    /// Loads an address that is called, from a word that begins as one. Stores to a part of it are to another member of a union.
+    pub(crate) fn load_called(
+        &mut self,
+        file: &File<'_, '_>,
+        pool: &mut Pool,
+        at: u64,
+        reader: NodeId,
+    ) -> Value {
+        self.load_word(file, pool, (at, 8), reader, true)
     }
 
     /// Joins a value into a place. Returns whether that changed anything.

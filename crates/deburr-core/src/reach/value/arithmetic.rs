@@ -1,7 +1,7 @@
 //! What an operation makes of two values.
 //!
 //! Numbers that are listed are worked out one by one. Otherwise bits and bounds say what they can (tristate numbers after
-//! Vishwanathan et al., CGO 2022, with an unsigned interval). An address plus what is not known stays in its object.
+//! Vishwanathan et al., CGO 2022, with an unsigned interval and a signed one). An address plus what is not known stays in its object.
 
 use super::limits::{MAX_ENUMERATED, MAX_PAIRS, MAX_RESULTS};
 use super::pool::{Bits, Pool, Shape, Value};
@@ -231,13 +231,15 @@ impl Pool {
         let (low, high) = (low.max(value), high.min(value | !known));
         let unknown = !known;
         let value = if low > high {
-            self.intern(Shape::Bits(Bits { known, value, low: value, high: value | !known }))
+            self.intern(Shape::Bits(Bits { known, value, low: value, high: value | !known, ..Bits::ANY }))
         } else if unknown.count_ones() <= 2 && low < high {
             let one = unknown & unknown.wrapping_neg();
             let all = [0, one, unknown & !one, unknown].map(|more| value | more);
             self.one_of(all.into_iter().filter(|number| (low..=high).contains(number)).collect())
         } else {
-            self.intern(Shape::Bits(Bits { known, value, low, high }))
+            // Of fewer bytes the sign is another.
+            let (least, most) = if size < 4 { (i32::MIN, i32::MAX) } else { (bits.least, bits.most) };
+            self.intern(Shape::Bits(Bits { known, value, low, high, least, most }))
         };
         value.opened(lost)
     }
@@ -254,11 +256,20 @@ fn combined(kind: Arithmetic, one: Bits, other: Bits, size: u8) -> Bits {
     match kind {
         A::And => {
             let (zero, one_bits) = (zeros(one) | zeros(other), ones(one) & ones(other));
-            Bits { known: zero | one_bits, value: one_bits, low: 0, high: one.high.min(other.high) }
+            let high = one.high.min(other.high);
+            // What clears none of the low four bytes' bits leaves their sign.
+            let is_kept = |mask: Bits| mask.low == mask.high && mask.low & 0xffff_ffff == 0xffff_ffff;
+            let (least, most) = match (is_kept(one), is_kept(other)) {
+                (_, true) => (one.least, one.most),
+                (true, _) => (other.least, other.most),
+                _ => (i32::MIN, i32::MAX),
+            };
+            Bits { known: zero | one_bits, value: one_bits, low: 0, high, least, most }
         }
         A::Or => {
             let (zero, one_bits) = (zeros(one) & zeros(other), ones(one) | ones(other));
-            Bits { known: zero | one_bits, value: one_bits, low: one.low.max(other.low), high: !zero }
+            let low = one.low.max(other.low);
+            Bits { known: zero | one_bits, value: one_bits, low, high: !zero, ..Bits::ANY }
         }
         A::Xor => {
             let known = one.known & other.known;
@@ -274,7 +285,7 @@ fn combined(kind: Arithmetic, one: Bits, other: Bits, size: u8) -> Bits {
                 _ => one.low.checked_mul(other.low).zip(one.high.checked_mul(other.high)),
             };
             let (low, high) = bounds.filter(|bounds| bounds.1 <= mask).unwrap_or((0, u64::MAX));
-            Bits { known, value, low, high }
+            Bits { known, value, low, high, ..Bits::ANY }
         }
         A::ShiftLeft => match count.map(|count| count & limit) {
             Some(count) => {
@@ -282,7 +293,7 @@ fn combined(kind: Arithmetic, one: Bits, other: Bits, size: u8) -> Bits {
                 let is_over = count > 0
                     && (one.high & mask) >> (u64::from(size) * 8).saturating_sub(count).min(63) != 0;
                 let (low, high) = if is_over { (0, u64::MAX) } else { (one.low << count, one.high << count) };
-                Bits { known, value: one.value << count, low, high }
+                Bits { known, value: one.value << count, low, high, ..Bits::ANY }
             }
             None => Bits::ANY,
         },
@@ -301,15 +312,34 @@ fn combined(kind: Arithmetic, one: Bits, other: Bits, size: u8) -> Bits {
                     value: value >> count,
                     low: low >> count,
                     high: high >> count,
+                    ..Bits::ANY
                 }
             }
             None if kind == A::Extract => Bits { high: one.high, ..Bits::ANY },
             None => Bits { high: one.high.min(mask), ..Bits::ANY },
         },
-        A::Not => Bits { known: one.known, value: !one.value & one.known, low: !one.high, high: !one.low },
+        A::Not => {
+            let (least, most) = (!one.most, !one.least);
+            Bits {
+                known: one.known,
+                value: !one.value & one.known,
+                low: !one.high,
+                high: !one.low,
+                least,
+                most,
+            }
+        }
         A::SignExtend => {
             let bytes = count.unwrap_or(8) as u8;
-            if one.high <= self::mask(bytes) >> 1 { one } else { Bits::ANY }
+            match bytes {
+                _ if one.high <= self::mask(bytes) >> 1 => one,
+                4 if one.least >= 0 => {
+                    Bits::between(one.least.cast_unsigned().into(), one.most.cast_unsigned().into())
+                }
+                // The low four bytes stay what they are.
+                4.. => Bits { least: one.least, most: one.most, ..Bits::ANY },
+                _ => Bits::ANY,
+            }
         }
         A::SetBit => {
             bit.map_or(Bits::ANY, |bit| Bits { known: one.known | bit, value: one.value | bit, ..Bits::ANY })

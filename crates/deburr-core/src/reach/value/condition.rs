@@ -1,8 +1,8 @@
 //! Flags, and which outcomes a condition can have.
 
 use super::arithmetic::mask;
-use super::limits::MAX_PAIRS;
-use super::pool::{Bits, Pool, Shape, Value};
+use super::limits::{MAX_COMPARED, MAX_PAIRS};
+use super::pool::{Bits, Pool, Shape, Value, low_bytes};
 use crate::insn::operations::{Arithmetic, Condition};
 
 /// What the flags were made of.
@@ -64,6 +64,7 @@ const NOT_ABOVE: u8 = 6;
 const NEGATIVE: u8 = 8;
 const PARITY: u8 = 10;
 const LESS: u8 = 12;
+const NOT_GREATER: u8 = 14;
 
 /// Whether a condition holds after the comparison of two numbers.
 pub(crate) fn holds(condition: Condition, left: u64, right: u64, size: u8) -> bool {
@@ -160,6 +161,34 @@ impl Pool {
         }
     }
 
+    /// Whether a value is one of so few numbers that it is compared number by number.
+    pub(crate) fn is_few(&self, value: Value) -> bool {
+        matches!(self.shape(value), Shape::Numbers(numbers) if numbers.len() <= MAX_COMPARED)
+    }
+
+    /// The part of a value for which a comparison with one of a few numbers holds. `is_right`: whether the value is on the right
+    /// side of it.
+    pub(crate) fn narrowed_by(
+        &mut self,
+        value: Value,
+        condition: Condition,
+        (with, size, is_right): (Value, u8, bool),
+    ) -> Value {
+        let condition = match is_right {
+            true => mirrored(condition),
+            false => Some(condition),
+        };
+        let (Some(condition), Shape::Numbers(numbers)) = (condition, self.shape(with).clone()) else {
+            return value;
+        };
+        let mut sum = Value::BOTTOM;
+        for number in numbers {
+            let part = self.narrowed(value, condition, number, size);
+            sum = self.join(sum, part, false);
+        }
+        if sum.closed() == value.closed() { value } else { sum.opened(with.is_open()) }
+    }
+
     /// The part of a value for which a comparison with a number holds.
     pub(crate) fn narrowed(&mut self, value: Value, condition: Condition, number: u64, size: u8) -> Value {
         let open = value.is_open();
@@ -172,8 +201,16 @@ impl Pool {
         }
         let Some(bits) = self.bits(value) else { return value };
         let mask = mask(size);
+        let bits = match signed_part(bits, condition, number).filter(|_| size == 4) {
+            Some(part) if part.least > part.most => return Value::BOTTOM,
+            Some(part) => part,
+            None => bits,
+        };
         // What is above the compared bytes is not known.
         if bits.high > mask {
+            if size == 4 && (bits.least, bits.most) != (i32::MIN, i32::MAX) {
+                return self.fitted(bits, 8, value.is_lost()).opened(open || value.is_lost());
+            }
             let is_exact = size == 8 && condition == Condition::EQUAL;
             return if is_exact { self.constant(number).opened(open) } else { value };
         }
@@ -191,8 +228,9 @@ impl Pool {
             (NOT_ABOVE, true) => low = low.max(number.saturating_add(1)),
             (LESS, false) if is_positive && number > 0 => high = high.min(number - 1),
             (LESS, true) if is_positive => low = low.max(number),
-            (14, false) if is_positive => high = high.min(number),
-            (14, true) if is_positive => low = low.max(number.saturating_add(1)),
+            (NOT_GREATER, false) if is_positive => high = high.min(number),
+            (NOT_GREATER, true) if is_positive => low = low.max(number.saturating_add(1)),
+            _ if size == 4 => {}
             _ => return value,
         }
         if low > high {
@@ -205,8 +243,58 @@ impl Pool {
     }
 }
 
+/// The condition on the right side of a comparison, as one on the left.
+fn mirrored(condition: Condition) -> Option<Condition> {
+    let family = match condition.family() {
+        BELOW => NOT_ABOVE,
+        NOT_ABOVE => BELOW,
+        LESS => NOT_GREATER,
+        NOT_GREATER => LESS,
+        EQUAL => return Some(condition),
+        _ => return None,
+    };
+    // `left < right` is `!(right <= left)`.
+    Some(Condition(family | u8::from(!condition.is_negation())))
+}
+
+/// The part of a value of which the low four bytes, signed, are so compared with a number; `None` where the condition is another.
+fn signed_part(bits: Bits, condition: Condition, number: u64) -> Option<Bits> {
+    let number = low_bytes(number);
+    let (from, to) = match (condition.family(), condition.is_negation()) {
+        (LESS, false) => (Some(i32::MIN), number.checked_sub(1)),
+        (LESS, true) => (Some(number), Some(i32::MAX)),
+        (NOT_GREATER, false) => (Some(i32::MIN), Some(number)),
+        (NOT_GREATER, true) => (number.checked_add(1), Some(i32::MAX)),
+        (NEGATIVE, false) if number == 0 => (Some(i32::MIN), Some(-1)),
+        (NEGATIVE, true) if number == 0 => (Some(0), Some(i32::MAX)),
+        _ => return None,
+    };
+    // No number is below the least, or above the greatest.
+    let (from, to) = from.zip(to).unwrap_or((i32::MAX, i32::MIN));
+    Some(Bits { least: bits.least.max(from), most: bits.most.min(to), ..bits })
+}
+
+/// Whether a comparison of the low four bytes, signed, has one outcome.
+fn decided_signed(family: u8, one: Bits, other: Bits) -> Option<bool> {
+    match family {
+        EQUAL if one.most < other.least || other.most < one.least => Some(false),
+        LESS if one.most < other.least => Some(true),
+        LESS if one.least >= other.most => Some(false),
+        NOT_GREATER if one.most <= other.least => Some(true),
+        NOT_GREATER if one.least > other.most => Some(false),
+        NEGATIVE if (other.least, other.most) == (0, 0) && one.most < 0 => Some(true),
+        NEGATIVE if (other.least, other.most) == (0, 0) && one.least >= 0 => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether a comparison of bits and bounds has one outcome.
 fn decided(family: u8, one: Bits, other: Bits, mask: u64) -> Option<bool> {
+    if mask == u64::from(u32::MAX)
+        && let Some(holds) = decided_signed(family, one, other)
+    {
+        return Some(holds);
+    }
     let (one_high, other_high) = (one.high.min(mask), other.high.min(mask));
     let below = || match () {
         () if one_high < other.low => Some(true),
@@ -228,7 +316,7 @@ fn decided(family: u8, one: Bits, other: Bits, mask: u64) -> Option<bool> {
             (differs || one_high < other.low || other_high < one.low).then_some(false)
         }
         LESS if is_positive => below(),
-        14 if is_positive => not_above(),
+        NOT_GREATER if is_positive => not_above(),
         NEGATIVE if is_positive => below(),
         LESS | NEGATIVE if other_high == 0 && one.low > half => Some(true),
         _ => None,

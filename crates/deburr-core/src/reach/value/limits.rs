@@ -16,6 +16,9 @@ pub(crate) const MAX_TABLE: usize = 600;
 /// Maximum of objects that an address with an unknown offset may be in.
 pub(crate) const MAX_OBJECTS: usize = 32;
 
+/// Maximum of numbers that a value is compared with one by one: the levels that a detector answers with, as in `min(wanted, detected)`.
+pub(crate) const MAX_COMPARED: usize = 8;
+
 /// Maximum of pairs of numbers that an operation is worked out for one by one.
 pub(crate) const MAX_PAIRS: usize = 1024;
 

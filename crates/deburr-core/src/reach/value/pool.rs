@@ -58,7 +58,7 @@ impl Value {
     }
 }
 
-/// What is known of each bit, and the interval.
+/// What is known of each bit, and the intervals: C's `int` is compared by its sign, and what is below zero is no interval unsigned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Bits {
     /// Which bits are known.
@@ -69,18 +69,46 @@ pub(crate) struct Bits {
     pub low: u64,
     /// The greatest.
     pub high: u64,
+    /// The least number that the low four bytes are, signed.
+    pub least: i32,
+    /// The greatest.
+    pub most: i32,
 }
 
 impl Bits {
     /// Nothing known.
-    pub(crate) const ANY: Bits = Bits { known: 0, value: 0, low: 0, high: u64::MAX };
+    pub(crate) const ANY: Bits =
+        Bits { known: 0, value: 0, low: 0, high: u64::MAX, least: i32::MIN, most: i32::MAX };
 
     /// The numbers from one to another.
     pub(crate) fn between(low: u64, high: u64) -> Bits {
         let same = (low ^ high).leading_zeros();
         let known = if same == 0 { 0 } else { !(u64::MAX.checked_shr(same).unwrap_or(0)) };
-        Bits { known, value: low & known, low, high }
+        Bits { known, value: low & known, low, high, ..Bits::ANY }
     }
+
+    /// With the bounds of the low four bytes as the others bound them.
+    fn agreed(self) -> Bits {
+        if self.high > u32::MAX.into() {
+            return self;
+        }
+        let (low, high) = (low_bytes(self.low), low_bytes(self.high));
+        let (least, most) = match low <= high {
+            true => (self.least.max(low), self.most.min(high)),
+            false => (self.least, self.most),
+        };
+        // Below zero or not as a whole, they are in the same order without the sign.
+        let (low, high) = match least >= 0 || most < 0 {
+            true if least <= most => (u64::from(least.cast_unsigned()), u64::from(most.cast_unsigned())),
+            _ => (self.low, self.high),
+        };
+        Bits { least, most, low: self.low.max(low), high: self.high.min(high), ..self }
+    }
+}
+
+/// The low four bytes, signed.
+pub(super) const fn low_bytes(number: u64) -> i32 {
+    (number as u32).cast_signed()
 }
 
 /// What a value stands for.
@@ -107,6 +135,8 @@ pub(crate) struct Places {
     pub runs: Vec<(u64, u64, bool)>,
     /// Where objects in data begin, sorted.
     pub objects: Vec<u64>,
+    /// The addresses that code makes, that data holds, or that other files can ask for, sorted.
+    pub taken: Vec<u64>,
 }
 
 impl Places {
@@ -118,6 +148,15 @@ impl Places {
     /// Whether a number is an address, of the file or of a region.
     pub(crate) fn is_address(&self, number: u64) -> bool {
         is_mapped(number) && (region(number).is_some() || self.run(number).is_some())
+    }
+    /// Whether anybody has the address of the object that an address is in. An address that was counted up to is the end of the
+    /// object before it, and no more; who uses an object only by name, as C's `static int level`, shows it to nobody.
+    pub(crate) fn is_taken(&self, address: u64) -> bool {
+        let after = self.objects.partition_point(|&start| start <= address);
+        let start = after.checked_sub(1).and_then(|index| self.objects.get(index)).copied().unwrap_or(0);
+        let end = self.objects.get(after).copied().unwrap_or(u64::MAX);
+        let first = self.taken.partition_point(|&taken| taken < start);
+        region(address).is_some() || self.taken.get(first).is_some_and(|&taken| taken < end)
     }
     pub(crate) fn is_code(&self, number: u64) -> bool {
         self.run(number) == Some(true)
@@ -179,6 +218,7 @@ impl Pool {
             Shape::Bits(bits) if bits.low == bits.high => Shape::Numbers([bits.low].into()),
             Shape::Bits(bits) if bits.known == u64::MAX => Shape::Numbers([bits.value].into()),
             Shape::Bits(Bits::ANY) => return Value::TOP,
+            Shape::Bits(bits) => Shape::Bits(bits.agreed()),
             shape => shape,
         };
         if let Some(&index) = self.interned.get(&shape) {
@@ -222,6 +262,9 @@ impl Pool {
     /// An address somewhere in the objects of some addresses.
     pub(crate) fn within(&mut self, addresses: impl Iterator<Item = u64>) -> Value {
         let mut objects: Vec<u64> = addresses.map(|address| self.places.object(address)).collect();
+        if objects.iter().any(|&object| self.places.is_taken(object)) {
+            objects.retain(|&object| self.places.is_taken(object));
+        }
         objects.sort_unstable();
         objects.dedup();
         if objects.len() > MAX_OBJECTS {
@@ -269,7 +312,8 @@ impl Pool {
     fn bits_of(&self, numbers: &[u64]) -> Option<Bits> {
         let (&low, &high) = (numbers.first()?, numbers.last()?);
         let known = numbers.iter().fold(u64::MAX, |known, number| known & !(number ^ low));
-        Some(Bits { known, value: low & known, low, high })
+        let signed = || numbers.iter().map(|number| low_bytes(*number));
+        Some(Bits { known, value: low & known, low, high, least: signed().min()?, most: signed().max()? })
     }
 
     /// Bits and bounds of a value; `None` where it may be an address, or nothing.
@@ -340,7 +384,9 @@ impl Pool {
                 (Some(one), Some(other)) if self.is_plain(left) && self.is_plain(right) => {
                     let known = one.known & other.known & !(one.value ^ other.value);
                     let (low, high) = (one.low.min(other.low), one.high.max(other.high));
-                    let sum = self.intern(Shape::Bits(Bits { known, value: one.value & known, low, high }));
+                    let (least, most) = (one.least.min(other.least), one.most.max(other.most));
+                    let value = one.value & known;
+                    let sum = self.intern(Shape::Bits(Bits { known, value, low, high, least, most }));
                     if sum == left || !widens { sum } else { self.rounded(sum) }
                 }
                 _ => Value::LOST,
@@ -358,12 +404,17 @@ impl Pool {
 
     /// Rounds an interval up, so that few steps reach the top.
     fn rounded(&mut self, value: Value) -> Value {
-        let &Shape::Bits(Bits { known, value: bits, low, high }) = self.shape(value) else { return value };
+        let &Shape::Bits(Bits { known, value: bits, low, high, least, most }) = self.shape(value) else {
+            return value;
+        };
         const STEPS: [u64; 6] = [0xf, 0xff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64];
         let high = STEPS.into_iter().find(|&step| step >= high).unwrap_or(u64::MAX);
         let low = if low < 16 { low.min(1) } else { 0 };
+        const SIGNED_STEPS: [i32; 4] = [0, 0xf, 0xff, 0xffff];
+        let most = SIGNED_STEPS.into_iter().find(|&step| step >= most).unwrap_or(i32::MAX);
+        let least = if least < 0 { i32::MIN } else { least.min(if least < 16 { 1 } else { 0 }) };
         // Known bits stay: they can only become fewer.
-        self.intern(Shape::Bits(Bits { known, value: bits, low, high }))
+        self.intern(Shape::Bits(Bits { known, value: bits, low, high, least, most }))
     }
 }
 

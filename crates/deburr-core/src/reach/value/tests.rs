@@ -2,7 +2,7 @@
 
 use super::arithmetic::concrete;
 use super::condition::{Flags, holds};
-use super::pool::{Bits, Places, Pool, Shape, Value};
+use super::pool::{Bits, Places, Pool, Shape, Value, low_bytes};
 use crate::engine::laws::{assert_laws, assert_widening_ends};
 use crate::insn::operations::{Arithmetic, Condition};
 
@@ -11,14 +11,16 @@ const CODE: u64 = 0x3000_0000_1000;
 
 fn pool() -> Pool {
     let runs = vec![(CODE, CODE + 0x1000, true), (DATA, DATA + 0x1000, false)];
-    Pool::new(Places { runs, objects: vec![DATA, DATA + 0x40] })
+    Pool::new(Places { runs, objects: vec![DATA, DATA + 0x40], taken: vec![DATA, DATA + 0x40] })
 }
 
 /// Values of every shape, small enough that each number of most can be tried.
 fn values(pool: &mut Pool) -> Vec<Value> {
     let shapes = [
         Shape::Bits(Bits::between(0, 40)),
-        Shape::Bits(Bits { known: !0b1010, value: 0b100, low: 4, high: 14 }),
+        Shape::Bits(Bits { known: !0b1010, value: 0b100, low: 4, high: 14, ..Bits::ANY }),
+        Shape::Bits(Bits { least: i32::MIN, most: 3, ..Bits::between(0, 0xffff_ffff) }),
+        Shape::Bits(Bits { least: -5, most: 40, ..Bits::ANY }),
         Shape::Bits(Bits::between(0xffff_0000, 0xffff_ffff)),
         Shape::Within([DATA].into()),
         Shape::Numbers([0, 1].into()),
@@ -40,7 +42,14 @@ fn members(pool: &Pool, value: Value) -> Vec<u64> {
         Shape::Numbers(numbers) => numbers.to_vec(),
         Shape::Within(objects) => objects.iter().flat_map(|&it| [it, it + 8]).collect(),
         Shape::Bits(bits) => {
-            let all = (0..64).chain([0xffff_0000, 0xffff_00ff, 0xffff_ffff]);
+            let all = (0..64).chain([
+                0x7fff_ffff,
+                0x8000_0000,
+                0xffff_0000,
+                0xffff_00ff,
+                0xffff_ffff,
+                u64::MAX - 2,
+            ]);
             all.filter(|number| allows(pool, value, *number) && *number <= bits.high).collect()
         }
     }
@@ -52,7 +61,10 @@ fn allows(pool: &Pool, value: Value, number: u64) -> bool {
         Shape::Top | Shape::Lost => true,
         Shape::Numbers(numbers) => numbers.contains(&number),
         Shape::Within(objects) => objects.iter().any(|&it| pool.places.object(number) == it),
-        Shape::Bits(bits) => (bits.low..=bits.high).contains(&number) && number & bits.known == bits.value,
+        Shape::Bits(bits) => {
+            let signed = (bits.least..=bits.most).contains(&low_bytes(number));
+            (bits.low..=bits.high).contains(&number) && number & bits.known == bits.value && signed
+        }
     }
 }
 

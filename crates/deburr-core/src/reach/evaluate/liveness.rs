@@ -1,0 +1,188 @@
+//! Which registers are read after a place before they are written. What others hold there is of no use: it is neither joined nor lost.
+//!
+//! In: the blocks of a function. Out: bits by block. Backward data flow (Aho, Lam, Sethi and Ullman, 9.2.5), over-approximated: a call
+//! of this file's code overwrites nothing, as compilers know which registers such a callee leaves alone.
+
+use super::arguments::{ALL, overwrites, reads, source};
+use super::control::is_table;
+use super::limits::MAX_LIVENESS_BLOCKS;
+use super::run::Run;
+use super::state::CALLER_SAVED;
+use crate::engine::solver::{Equations, NodeId, Worklist, solve};
+use crate::insn::operations::{Block, Exit, Operand, Operation};
+use crate::reach::memory::file::Target;
+use rustc_hash::FxHashMap;
+
+/// Every register.
+const EVERY: u32 = 0xffff;
+/// What a function may return something in, rax and rdx; from bit 16 on, where they are live only because it returns.
+const RESULTS: u32 = (1 | 1 << 2) << 16;
+
+/// A block, and what is live where it begins.
+#[derive(Debug, Default)]
+struct Lives {
+    read: u32,
+    written: u32,
+    /// What is read in it, also after it was written.
+    mentioned: u32,
+    /// Whether it ends in a jump through a table.
+    is_table: bool,
+    /// What is live at its end without the blocks after it.
+    after: u32,
+    next: Vec<NodeId>,
+    before: Vec<NodeId>,
+    live: u32,
+}
+
+struct Liveness {
+    blocks: Vec<Lives>,
+    worklist: Worklist,
+}
+
+impl Equations for Liveness {
+    fn worklist(&mut self) -> &mut Worklist {
+        &mut self.worklist
+    }
+    fn evaluate(&mut self, node: NodeId) -> u64 {
+        let Some(block) = self.blocks.get(node as usize) else { return 1 };
+        let next = block.next.iter().filter_map(|next| self.blocks.get(*next as usize));
+        let after = next.fold(block.after, |live, next| live | next.live);
+        let live = block.read | after & !(block.written | block.written << 16);
+        let before = if live == block.live { Vec::new() } else { block.before.clone() };
+        if let Some(block) = self.blocks.get_mut(node as usize) {
+            block.live = live;
+        }
+        for before in before {
+            self.worklist.add((NodeId::MAX - before).into(), before);
+        }
+        1
+    }
+    fn idle(&mut self) -> Option<u64> {
+        None
+    }
+}
+
+impl Run<'_, '_, '_> {
+    /// The general registers that may be read after a place of a function before they are written, as bits; from bit 16 on those that
+    /// the function may return something in.
+    pub(super) fn live_in(&mut self, function: u64, at: u64) -> u32 {
+        if let Some(&live) = self.live.get(&at) {
+            return live;
+        }
+        let (mut numbers, mut places): (FxHashMap<u64, NodeId>, Vec<u64>) =
+            (FxHashMap::default(), Vec::new());
+        let mut blocks: Vec<Lives> = Vec::new();
+        let mut number = |places: &mut Vec<u64>, at: u64| {
+            *numbers.entry(at).or_insert_with(|| {
+                places.push(at);
+                (places.len() - 1) as NodeId
+            })
+        };
+        number(&mut places, at);
+        while let Some(&place) = places.get(blocks.len()) {
+            let block = self.file.block(place);
+            let (mut lives, next) = self.lives(function, &block);
+            lives.next = next.into_iter().map(|next| number(&mut places, next)).collect();
+            blocks.push(lives);
+            if places.len() > MAX_LIVENESS_BLOCKS {
+                self.live.insert(at, EVERY | RESULTS);
+                return EVERY | RESULTS;
+            }
+        }
+        self.extra_cost += blocks.len() as u64;
+        // A table may lead into the middle of a block, past what overwrites a register there.
+        let mentioned = blocks.iter().fold(RESULTS, |all, block| all | block.mentioned);
+        for block in blocks.iter_mut().filter(|block| block.is_table) {
+            block.read |= mentioned & !(block.written | block.written << 16);
+        }
+        let mut worklist = Worklist::default();
+        for index in 0..blocks.len() {
+            for next in blocks.get(index).map(|it| it.next.clone()).unwrap_or_default() {
+                if let Some(next) = blocks.get_mut(next as usize) {
+                    next.before.push(index as NodeId);
+                }
+            }
+            worklist.add(u64::from(NodeId::MAX) - index as u64, index as NodeId);
+        }
+        let mut liveness = Liveness { blocks, worklist };
+        // Each of 16 bits of a block is set once.
+        solve(&mut liveness, u64::MAX);
+        let found = places.into_iter().zip(liveness.blocks).map(|(at, block)| (at, block.live));
+        self.live.extend(found);
+        self.live.get(&at).copied().unwrap_or(EVERY | RESULTS)
+    }
+
+    /// What a block reads and writes, and where in the function control goes from it.
+    fn lives(&mut self, function: u64, block: &Block) -> (Lives, Vec<u64>) {
+        let mut lives = Lives::default();
+        for (_, operation) in &block.operations {
+            let read = match operation {
+                // Elsewhere than at the entry it is no register that is saved.
+                Operation::Push(operand) if block.start.0 != function => source(operand),
+                operation => reads(operation),
+            };
+            lives.read |= read & !lives.written;
+            lives.mentioned |= read;
+            lives.written |= overwrites(operation);
+        }
+        let mut next = Vec::new();
+        let mut used = 0;
+        let mut go = |run: &mut Self, to: u64, used: &mut u32| match run.file.function(to) == function {
+            true => next.push(to),
+            false => {
+                *used |= run.arguments_of_target(to, 0, block);
+                lives.after = RESULTS;
+            }
+        };
+        match block.exit {
+            Exit::Next(to) => go(self, to.0, &mut used),
+            Exit::Jump(to) => go(self, to.0, &mut used),
+            Exit::Branch { target, next, .. } => {
+                go(self, target.0, &mut used);
+                go(self, next.0, &mut used);
+            }
+            Exit::Call { target, next: after } => {
+                used = self.arguments_of_target(target.0, 0, block);
+                next.push(after.0);
+            }
+            Exit::CallIndirect { target, next: after } => {
+                used = source(&target) | self.arguments_of_called(&target, block);
+                next.push(after.0);
+            }
+            Exit::JumpIndirect(target) if is_table(block) => {
+                used = source(&target);
+                next = self.file.orphans(function);
+                lives.is_table = true;
+            }
+            Exit::JumpIndirect(_) => used = EVERY | RESULTS,
+            Exit::Return => lives.after = RESULTS,
+            Exit::Stop => {}
+        }
+        next.extend(self.file.landing_pad(block.exit_at.0));
+        lives.read |= used & !lives.written;
+        lives.mentioned |= used;
+        let callee = match block.exit {
+            Exit::Call { target, .. } => Some(self.file.target(target.0)),
+            Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
+                Some(Target::Word(address.displacement))
+            }
+            _ => None,
+        };
+        // Code of another file keeps to the ABI.
+        if let Some(Target::Word(word)) = callee
+            && self.import_of_word(word).is_some()
+        {
+            lives.written |= CALLER_SAVED & EVERY;
+        }
+        (lives, next)
+    }
+
+    fn arguments_of_called(&mut self, target: &Operand, block: &Block) -> u32 {
+        match target {
+            Operand::Memory(address) if address.is_static() => {
+                self.arguments_of_word(address.displacement, block)
+            }
+            _ => ALL,
+        }
+    }
+}
