@@ -68,10 +68,14 @@ pub(crate) fn table(levels: &[&str]) -> Table {
     Table { arch, variants, models: Vec::<Model>::new(), prefix: None }
 }
 
-/// Writes a file that can be executed.
+/// Writes a file that can be executed, by another process: what a test beside this one starts would still have a file of this process open
+/// for writing, which nobody can execute then.
 pub(crate) fn write_program(path: &Path, bytes: &[u8]) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
+    let source = path.with_extension("bytes");
+    fs::write(&source, bytes).unwrap();
+    assert!(Command::new("cp").args([&source, path]).status().unwrap().success());
+    fs::remove_file(&source).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
