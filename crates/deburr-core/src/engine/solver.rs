@@ -50,7 +50,9 @@ pub(crate) trait Equations {
     fn evaluate(&mut self, node: NodeId) -> u64;
 
     /// Called when nothing is left to do. Returns what it has cost to make more work, if there is more.
-    fn idle(&mut self) -> Option<u64>;
+    fn idle(&mut self) -> Option<u64> {
+        None
+    }
 }
 
 /// Evaluates nodes until nothing changes or the budget is spent. Returns how it ended, and what it cost.
@@ -94,9 +96,6 @@ mod tests {
                 }
             }
             1
-        }
-        fn idle(&mut self) -> Option<u64> {
-            None
         }
     }
 

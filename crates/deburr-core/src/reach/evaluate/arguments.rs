@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_ALLOCATOR_BLOCKS, MAX_ARGUMENT_BLOCKS, MAX_ARGUMENT_DEPTH, MAX_SMALL_BLOCKS};
 use super::run::Run;
-use super::state::PASSED;
+use super::state::{ARGUMENTS, INTEGERS};
 use crate::insn::operations::{Address, Block, Exit, Operand, Operation, VectorOperand};
 use crate::reach::knowledge::{self, Passed};
 use crate::reach::memory::file::Target;
@@ -144,7 +144,7 @@ pub(super) fn writes(operation: &Operation) -> u32 {
     }
 }
 
-impl Run<'_, '_, '_> {
+impl<'r> Run<'r, '_, '_> {
     /// The registers that a function may read before it writes them, as bits: the argument registers where it is too large.
     pub(super) fn arguments_of(&mut self, function: u64, depth: u32) -> u32 {
         if let Some(&known) = self.arguments.get(&function) {
@@ -179,7 +179,7 @@ impl Run<'_, '_, '_> {
                 if run.file.function(to) == function && to != function {
                     pending.push((to, written));
                 } else {
-                    read |= run.arguments_of_target(to, depth, &block) & !written;
+                    read |= run.arguments_of_target(run.file.target(to), depth, &block) & !written;
                 }
             };
             match block.exit {
@@ -190,7 +190,7 @@ impl Run<'_, '_, '_> {
                     pending.push((next.0, written));
                 }
                 Exit::Call { target, next } => {
-                    read |= self.arguments_of_target(target.0, depth, &block) & !written;
+                    read |= self.arguments_of_target(self.file.target(target.0), depth, &block) & !written;
                     pending.push((next.0, written | ALL));
                 }
                 Exit::CallIndirect { target, next } => {
@@ -206,40 +206,42 @@ impl Run<'_, '_, '_> {
         read
     }
 
-    /// The same of a function that a block calls.
-    pub(super) fn arguments_of_target(&mut self, address: u64, depth: u32, block: &Block) -> u32 {
-        match self.file.target(address) {
+    /// The same of what a block calls.
+    pub(super) fn arguments_of_target(&mut self, target: Target, depth: u32, block: &Block) -> u32 {
+        match target {
             Target::Code(function) => self.arguments_of(function, depth + 1),
-            Target::Word(word) => self.arguments_of_word(word, block),
+            Target::Word(word) => {
+                let taken = |register: u8| {
+                    block.operations.iter().rev().find_map(|(_, operation)| match operation {
+                        Operation::TakeAddress { to, address, .. } if *to == register => {
+                            address.is_static().then_some(address.displacement)
+                        }
+                        _ => None,
+                    })
+                };
+                let count = self.import_of_word(word).and_then(|name| self.passed(name, taken));
+                count.map_or(ALL, |count| {
+                    ARGUMENTS.into_iter().take(count).fold(0, |bits, number| bits | 1 << number)
+                })
+            }
         }
     }
 
-    /// The same of what a word leads to that the loader fills.
-    pub(super) fn arguments_of_word(&mut self, word: u64, block: &Block) -> u32 {
-        let count = match self.import_of_word(word).and_then(knowledge::passed) {
-            Some(Passed::Registers(count)) => Some(usize::from(count)),
-            Some(Passed::ByFormat(place)) => {
-                let register = PASSED.get(usize::from(place)).copied();
-                let taken = block.operations.iter().rev().find_map(|(_, operation)| match operation {
-                    Operation::TakeAddress { to, address, .. } if Some(*to) == register => {
-                        address.is_static().then_some(address.displacement)
-                    }
-                    _ => None,
-                });
-                taken
-                    .and_then(|format| self.file.conversions(format))
-                    .map(|count| usize::from(place) + 1 + count)
+    /// How many of the [`ARGUMENTS`] an import is passed, at most, if that is known. `address`: what a register holds, if that is one.
+    pub(super) fn passed(&self, name: &str, address: impl Fn(u8) -> Option<u64>) -> Option<usize> {
+        let count = match knowledge::passed(name)? {
+            Passed::Registers(count) => count.into(),
+            Passed::ByFormat(place) => {
+                let format = address(*ARGUMENTS.get(usize::from(place))?)?;
+                usize::from(place) + 1 + self.file.conversions(format)?
             }
-            None => None,
         };
-        match count {
-            Some(count) => PASSED.into_iter().take(count).fold(0, |bits, register| bits | 1 << register),
-            None => ALL,
-        }
+        // The two after these are no arguments of the C library.
+        Some(count.min(INTEGERS))
     }
 
     /// The name of the function of another file that a word leads to.
-    pub(super) fn import_of_word(&mut self, word: u64) -> Option<&str> {
+    pub(super) fn import_of_word(&mut self, word: u64) -> Option<&'r str> {
         let value = self.file.initial(&mut self.pool, word, 8);
         let import = self.pool.as_constant(value).and_then(region::import_of);
         self.file.imports.get(import?).copied()

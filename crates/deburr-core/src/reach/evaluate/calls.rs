@@ -3,18 +3,12 @@
 use super::control::Leaving;
 use super::limits::MAX_EFFECTS;
 use super::run::{Certainty, ContextId, Returned, Run};
-use super::state::{ARGUMENTS, CALLER_SAVED, Effect, PASSED, State, merge_effects};
+use super::state::{ARGUMENTS, CALLER_SAVED, Effect, State, merge_effects};
 use crate::engine::solver::NodeId;
-use crate::reach::knowledge::{Passed, passed};
 use crate::reach::memory::Escape;
 use crate::reach::memory::file::Target;
 use crate::reach::value::pool::{Shape, Value};
 use crate::reach::value::region::{Region, context_of, frame_offset, import_of, region};
-
-/// Where the number of vector arguments is passed.
-const VECTORS: u8 = 0;
-/// Where nested functions get their caller's frame.
-const CHAIN: u8 = 10;
 
 /// Bytes above the stack pointer that are looked through for addresses which a callee finds there.
 const STACK_ARGUMENTS: i32 = 128;
@@ -171,27 +165,15 @@ impl Run<'_, '_, '_> {
     }
 
     fn call_import(&mut self, from: Leaving<'_>, name: &str, next: Option<u64>, mut state: State) {
-        if let Some(count) = self.passed(name, &state) {
+        if let Some(count) = self.passed(name, |number| self.pool.as_constant(state.register(number))) {
             // What other registers still hold is not handed on.
-            let others = PASSED.into_iter().skip(count).chain([VECTORS, CHAIN]);
-            others.for_each(|number| state.set(number, Value::TOP));
+            ARGUMENTS.into_iter().skip(count).for_each(|number| state.set(number, Value::TOP));
         }
         self.leak_arguments(&state);
         self.clobber_more(from.context, CALLER_SAVED);
         if let Some(values) = self.import(from, name, &mut state) {
             let certainty = from.certainty;
             self.after(from, Returned { values, clobbers: CALLER_SAVED, certainty }, next, state);
-        }
-    }
-
-    /// How many registers an import is passed arguments in, at most, if that is known.
-    fn passed(&self, name: &str, state: &State) -> Option<usize> {
-        match passed(name)? {
-            Passed::Registers(count) => Some(count.into()),
-            Passed::ByFormat(place) => {
-                let format = self.pool.as_constant(state.register(*PASSED.get(usize::from(place))?))?;
-                self.file.conversions(format).map(|count| usize::from(place) + 1 + count)
-            }
         }
     }
 

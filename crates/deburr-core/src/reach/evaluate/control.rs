@@ -2,11 +2,11 @@
 
 use super::arguments;
 use super::run::{Certainty, ContextId, Run};
-use super::state::{Compared, Holder, State};
+use super::state::{Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{Block, Condition, Exit, Operand, Operation};
 use crate::reach::memory::file::Target;
-use crate::reach::value::condition::Outcomes;
+use crate::reach::value::condition::{Comparison, Outcomes};
 use crate::reach::value::pool::{Shape, Value};
 use crate::reach::value::region::{frame, is_mapped, region};
 
@@ -98,13 +98,13 @@ impl Run<'_, '_, '_> {
 
     /// Narrows what a branch has compared. Returns false where no number is left.
     fn narrow(&mut self, node: NodeId, state: &mut State, holds: Condition) -> bool {
-        let Some(compared) = state.compared.filter(|_| holds != Condition::UNKNOWN) else {
+        let Some((holder, by)) = state.compared.filter(|_| holds != Condition::UNKNOWN) else {
             return true;
         };
-        if let Holder::Register(register) = compared.holder {
+        if let Holder::Register(register) = holder {
             let value = state.register(register);
-            let narrowed = self.pool.narrowed_by(value, holds, compared.other());
-            let origin = state.origin(register).filter(|origin| origin.1 == compared.size);
+            let narrowed = self.pool.narrowed_by(value, holds, by);
+            let origin = state.origin(register).filter(|origin| origin.1 == by.size);
             if let Some(register) = state.registers.get_mut(usize::from(register)) {
                 *register = narrowed;
             }
@@ -113,11 +113,11 @@ impl Run<'_, '_, '_> {
             }
             // Where it was loaded from holds the same, unless others have written there.
             if let Some((place, _)) = origin {
-                self.narrow_place(node, state, place, (holds, compared));
+                self.narrow_place(node, state, place, (holds, by));
             }
             return true;
         }
-        self.narrow_place(node, state, compared.holder, (holds, compared))
+        self.narrow_place(node, state, holder, (holds, by))
     }
 
     /// The same of a place in memory.
@@ -126,7 +126,7 @@ impl Run<'_, '_, '_> {
         node: NodeId,
         state: &mut State,
         place: Holder,
-        (holds, by): (Condition, Compared),
+        (holds, by): (Condition, Comparison),
     ) -> bool {
         let (compared, origins, size) = (state.compared, state.origins, by.size);
         match place {
@@ -134,7 +134,7 @@ impl Run<'_, '_, '_> {
             Holder::Word(at) => {
                 let there = self.pool.constant(at);
                 let value = self.load(node, state, there, size);
-                let narrowed = self.pool.narrowed_by(value, holds, by.other());
+                let narrowed = self.pool.narrowed_by(value, holds, by);
                 if narrowed.is_bottom() && !value.is_bottom() {
                     return false;
                 }
@@ -144,7 +144,7 @@ impl Run<'_, '_, '_> {
             }
             Holder::Slot(slot) => {
                 let value = state.load(&mut self.pool, slot, size);
-                let narrowed = self.pool.narrowed_by(value, holds, by.other());
+                let narrowed = self.pool.narrowed_by(value, holds, by);
                 if !value.is_bottom() && !narrowed.is_bottom() {
                     state.store(&mut self.pool, slot, size, narrowed);
                 }

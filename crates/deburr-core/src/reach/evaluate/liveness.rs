@@ -57,9 +57,6 @@ impl Equations for Liveness {
         }
         1
     }
-    fn idle(&mut self) -> Option<u64> {
-        None
-    }
 }
 
 impl Run<'_, '_, '_> {
@@ -105,7 +102,7 @@ impl Run<'_, '_, '_> {
             worklist.add(u64::from(NodeId::MAX) - index as u64, index as NodeId);
         }
         let mut liveness = Liveness { blocks, worklist };
-        // Each of 16 bits of a block is set once.
+        // A bit of a block is set once, and never cleared.
         solve(&mut liveness, u64::MAX);
         let found = places.into_iter().zip(liveness.blocks).map(|(at, block)| (at, block.live));
         self.live.extend(found);
@@ -130,7 +127,7 @@ impl Run<'_, '_, '_> {
         let mut go = |run: &mut Self, to: u64, used: &mut u32| match run.file.function(to) == function {
             true => next.push(to),
             false => {
-                *used |= run.arguments_of_target(to, 0, block);
+                *used |= run.arguments_of_target(run.file.target(to), 0, block);
                 lives.after = RESULTS;
             }
         };
@@ -141,14 +138,7 @@ impl Run<'_, '_, '_> {
                 go(self, target.0, &mut used);
                 go(self, next.0, &mut used);
             }
-            Exit::Call { target, next: after } => {
-                used = self.arguments_of_target(target.0, 0, block);
-                next.push(after.0);
-            }
-            Exit::CallIndirect { target, next: after } => {
-                used = source(&target) | self.arguments_of_called(&target, block);
-                next.push(after.0);
-            }
+            Exit::Call { next: after, .. } | Exit::CallIndirect { next: after, .. } => next.push(after.0),
             Exit::JumpIndirect(target) if is_table(block) => {
                 used = source(&target);
                 next = self.file.orphans(function);
@@ -158,16 +148,23 @@ impl Run<'_, '_, '_> {
             Exit::Return => lives.after = RESULTS,
             Exit::Stop => {}
         }
-        next.extend(self.file.landing_pad(block.exit_at.0));
-        lives.read |= used & !lives.written;
-        lives.mentioned |= used;
         let callee = match block.exit {
             Exit::Call { target, .. } => Some(self.file.target(target.0)),
             Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
                 Some(Target::Word(address.displacement))
             }
+            Exit::CallIndirect { target, .. } => {
+                used = source(&target) | ALL;
+                None
+            }
             _ => None,
         };
+        if let Some(callee) = callee {
+            used = self.arguments_of_target(callee, 0, block);
+        }
+        next.extend(self.file.landing_pad(block.exit_at.0));
+        lives.read |= used & !lives.written;
+        lives.mentioned |= used;
         // Code of another file keeps to the ABI.
         if let Some(Target::Word(word)) = callee
             && self.import_of_word(word).is_some()
@@ -175,14 +172,5 @@ impl Run<'_, '_, '_> {
             lives.written |= CALLER_SAVED & EVERY;
         }
         (lives, next)
-    }
-
-    fn arguments_of_called(&mut self, target: &Operand, block: &Block) -> u32 {
-        match target {
-            Operand::Memory(address) if address.is_static() => {
-                self.arguments_of_word(address.displacement, block)
-            }
-            _ => ALL,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::domain::Domain;
 use crate::reach::memory::{composed, part_of};
-use crate::reach::value::condition::Flags;
+use crate::reach::value::condition::{Comparison, Flags};
 use crate::reach::value::pool::{Pool, Value};
 
 /// Where the number came from that flags compare with a constant.
@@ -14,25 +14,6 @@ pub(crate) enum Holder {
     Slot(i32),
     /// A word of the file's data.
     Word(u64),
-}
-
-/// What flags compare with one of a few numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Compared {
-    pub holder: Holder,
-    /// What it is compared with.
-    pub with: Value,
-    /// How many bytes are.
-    pub size: u8,
-    /// Whether it is on the right side.
-    pub is_right: bool,
-}
-
-impl Compared {
-    /// What it is compared with, how many bytes, and whether it is on the right side.
-    pub(crate) const fn other(&self) -> (Value, u8, bool) {
-        (self.with, self.size, self.is_right)
-    }
 }
 
 /// A store into the frame of a caller.
@@ -60,8 +41,8 @@ pub(crate) struct State {
     /// The low and the high 64 bits of each vector register.
     pub vectors: [[Value; 2]; 16],
     pub flags: Flags,
-    /// What flags compare with one of a few numbers.
-    pub compared: Option<Compared>,
+    /// What flags compare with one of a few numbers, and how.
+    pub compared: Option<(Holder, Comparison)>,
     /// What each register was loaded from, and bytes, if that still holds the same.
     pub origins: [Option<(Holder, u8)>; 16],
     pub slots: Vec<Slot>,
@@ -75,8 +56,8 @@ pub(crate) struct State {
 /// more in it; r10 is the chain of nested functions.
 pub(crate) const ARGUMENTS: [u8; 8] = [7, 6, 2, 1, 8, 9, 0, 10];
 
-/// The registers that integers and addresses are passed in, in their order.
-pub(crate) const PASSED: [u8; 6] = [7, 6, 2, 1, 8, 9];
+/// How many of them, at their beginning, hold integers and addresses.
+pub(crate) const INTEGERS: usize = 6;
 
 /// The registers that a call may change: general ones in bits 0 to 15, vector registers in bits 16 to 31. All but rbx, rsp, rbp and
 /// r12 to r15 (psABI, "Registers").
@@ -104,7 +85,7 @@ impl State {
 
     /// Overwrites a whole register.
     pub(crate) fn set(&mut self, number: u8, value: Value) {
-        if self.compared.is_some_and(|it| it.holder == Holder::Register(number)) {
+        if self.compared.is_some_and(|it| it.0 == Holder::Register(number)) {
             self.compared = None;
         }
         if let Some(register) = self.registers.get_mut(usize::from(number)) {
@@ -115,8 +96,8 @@ impl State {
         }
     }
 
-    /// Forgets the registers that nobody reads, of those that [`Run::live_in`](super::run::Run) says are live. What is known of where
-    /// they came from stays. `wanted`: which results are read.
+    /// Makes anything of the registers that nobody reads. What is known of where they came from stays. `live`: bits of registers that the
+    /// function reads, and from bit 16 on of those that it returns something in; `wanted`: which of its two results are read.
     pub(crate) fn keep_live(&mut self, live: u32, wanted: [bool; 2]) {
         for (number, register) in self.registers.iter_mut().enumerate() {
             let is_wanted = wanted.get(number / 2).is_some_and(|is_wanted| *is_wanted);
@@ -225,7 +206,7 @@ impl State {
     pub(crate) fn store(&mut self, pool: &mut Pool, at: i32, size: u8, value: Value) {
         let end = at + i32::from(size);
         self.forget_origins(|holder| matches!(holder, Holder::Slot(slot) if slot < end && at < slot + 8));
-        if let Some(Compared { holder: Holder::Slot(slot), .. }) = self.compared
+        if let Some((Holder::Slot(slot), _)) = self.compared
             && slot < end
             && at < slot + 8
         {
@@ -279,8 +260,7 @@ impl State {
         let end = at + u64::from(size);
         self.forget_origins(|holder| matches!(holder, Holder::Word(word) if word < end && at < word + 8));
         self.words.retain(|word| word.0 >= end || at >= word.0 + u64::from(word.1));
-        if matches!(self.compared, Some(Compared { holder: Holder::Word(word), .. }) if word < end && at < word + 8)
-        {
+        if matches!(self.compared, Some((Holder::Word(word), _)) if word < end && at < word + 8) {
             self.compared = None;
         }
     }
@@ -289,7 +269,7 @@ impl State {
     pub(crate) fn forget_words(&mut self) {
         self.words.clear();
         self.forget_origins(|holder| matches!(holder, Holder::Word(_)));
-        if matches!(self.compared, Some(Compared { holder: Holder::Word(_), .. })) {
+        if matches!(self.compared, Some((Holder::Word(_), _))) {
             self.compared = None;
         }
     }

@@ -2,14 +2,14 @@
 
 use super::limits::MAX_COPIED;
 use super::run::Run;
-use super::state::{Compared, Holder, State};
+use super::state::{Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{
     Address, Arithmetic, Clobbered, Condition, Lane, Operand, Operation, VectorOperand,
 };
 use crate::reach::memory::Escape;
 use crate::reach::value::arithmetic::mask;
-use crate::reach::value::condition::{Flags, Outcomes};
+use crate::reach::value::condition::{Comparison, Flags, Outcomes};
 use crate::reach::value::pool::Value;
 
 const ACCUMULATOR: u8 = 0;
@@ -147,13 +147,14 @@ impl Run<'_, '_, '_> {
 
     /// The value of an operand where a condition holds.
     fn as_compared(&mut self, state: &State, operand: &Operand, holds: Condition, value: Value) -> Value {
-        let (Some(compared), Operand::Register { number, size }) = (state.compared, operand) else {
-            return value;
-        };
-        if compared.holder != Holder::Register(*number) || compared.size > *size {
-            return value;
+        match (state.compared, operand) {
+            (Some((holder, by)), Operand::Register { number, size })
+                if holder == Holder::Register(*number) && by.size <= *size =>
+            {
+                self.pool.narrowed_by(value, holds, by)
+            }
+            _ => value,
         }
-        self.pool.narrowed_by(value, holds, compared.other())
     }
 
     /// The number that a condition is: 0, 1 or one of them.
@@ -183,14 +184,14 @@ impl Run<'_, '_, '_> {
         let (one, other) = (self.read(node, state, left), self.read(node, state, right));
         let other = self.pool.truncate(other, size);
         state.set_flags(Flags::Difference(one, other, size));
-        // With a constant, as before all; else the minimum of two, of which one is known: C's `int` from the environment.
+        // A constant is on the right; of a minimum, such as of a level from the environment and the CPU's, either side may be known.
         let (held, with, is_right) = match (self.pool.is_few(one), self.pool.is_few(other)) {
             (_, true) => (left, other, false),
             (true, false) => (right, self.pool.truncate(one, size), true),
             (false, false) => return,
         };
         let holder = self.holder(node, state, held);
-        state.compared = holder.map(|holder| Compared { holder, with, size, is_right });
+        state.compared = holder.map(|holder| (holder, Comparison { with, size, is_right }));
     }
 
     fn test(&mut self, node: NodeId, state: &mut State, left: &Operand, right: &Operand) {
@@ -201,7 +202,7 @@ impl Run<'_, '_, '_> {
         state.set_flags(Flags::Result(result, size));
         if is_same {
             let (holder, with) = (self.holder(node, state, left), self.pool.constant(0));
-            state.compared = holder.map(|holder| Compared { holder, with, size, is_right: false });
+            state.compared = holder.map(|holder| (holder, Comparison { with, size, is_right: false }));
         }
     }
 

@@ -22,6 +22,17 @@ pub(crate) enum Flags {
     Unknown(Value),
 }
 
+/// What a value is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Comparison {
+    /// One of a few numbers.
+    pub with: Value,
+    /// How many bytes are compared.
+    pub size: u8,
+    /// Whether the value is on the right side.
+    pub is_right: bool,
+}
+
 /// Which outcomes a condition can have, and why both, if both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Outcomes {
@@ -166,14 +177,9 @@ impl Pool {
         matches!(self.shape(value), Shape::Numbers(numbers) if numbers.len() <= MAX_COMPARED)
     }
 
-    /// The part of a value for which a comparison with one of a few numbers holds. `is_right`: whether the value is on the right
-    /// side of it.
-    pub(crate) fn narrowed_by(
-        &mut self,
-        value: Value,
-        condition: Condition,
-        (with, size, is_right): (Value, u8, bool),
-    ) -> Value {
+    /// The part of a value for which a comparison with one of a few numbers holds.
+    pub(crate) fn narrowed_by(&mut self, value: Value, condition: Condition, by: Comparison) -> Value {
+        let Comparison { with, size, is_right } = by;
         let condition = match is_right {
             true => mirrored(condition),
             false => Some(condition),
