@@ -1093,6 +1093,25 @@ case!(
 case!(the_higher_of_both_guards_nothing, Case { sources: &["capped_level.c"], builds: TRAPS, ..NEEDS_AVX2 });
 
 case!(
+    a_level_in_the_word_of_the_function_that_finds_it_guards,
+    Case {
+        sources: &["pointer_or_level.c"],
+        builds: &[("gcc", "-O2"), ("clang", "-O2"), ("gcc", "-O0"), ("gcc", "-O2 -Dvolatile=")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
+    a_copy_of_that_word_holds_the_level_too,
+    Case { sources: &["pointer_or_level.c"], builds: TRAPS, ..NEEDS_AVX2 }
+);
+
+case!(
+    an_address_in_the_second_result_leads_to_the_level,
+    Case { sources: &["trap_second_result.c"], builds: OPTIMISED, ..NEEDS_AVX2 }
+);
+
+case!(
     a_name_in_another_librarys_list_is_not_required,
     Case {
         sources: &["named_extension.c", "named_extension_part.c"],

@@ -2,7 +2,7 @@
 
 use super::limits::{FRAME_REACH, MAX_EFFECTS, MAX_FRAME_OBJECT};
 use super::run::{Certainty, ContextId, Run};
-use super::state::{Effect, Slot, State};
+use super::state::{Effect, Holder, Slot, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{Address, Arithmetic, Operand};
 use crate::reach::memory::Escape;
@@ -62,16 +62,25 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Reads an address that is called.
+    /// Reads an address that is called: from the word that it is in, or that a register was loaded from, if that begins as one.
     pub(super) fn read_called(&mut self, node: NodeId, state: &State, target: &Operand) -> Value {
-        let Operand::Memory(address) = target else { return self.read(node, state, target) };
-        let at = self.address(state, address);
-        match self.pool.as_constant(at).filter(|&place| !at.is_open() && self.file.begins_as_address(place)) {
-            Some(at) if state.word(at, 8).is_none() => {
+        let place = match target {
+            Operand::Memory(address) => {
+                let at = self.address(state, address);
+                self.pool.as_constant(at).filter(|_| !at.is_open())
+            }
+            Operand::Register { number, .. } => match state.origin(*number) {
+                Some((Holder::Word(at), 8)) => Some(at),
+                _ => None,
+            },
+            _ => None,
+        };
+        match place.filter(|&at| self.file.begins_as_address(at) && state.word(at, 8).is_none()) {
+            Some(at) => {
                 let value = self.memory.load_called(self.file, &mut self.pool, at, node);
                 self.as_seen(at, value)
             }
-            _ => self.load(node, state, at, address.size),
+            None => self.read(node, state, target),
         }
     }
 
