@@ -4,26 +4,21 @@
 //! instruction: `FEAT_SVE || FEAT_SME` is executed in streaming mode by a CPU that has no SVE, as Apple's M4.
 
 use super::features::Group;
+use super::summary;
 use crate::insn::FeatureGroup;
-use disarm64::decoder;
 use disarm64_defn::InsnFeatureSet as Defined;
-use disarm64_defn::defn::InsnOpcode;
-
-fn word_of(code: &[u8]) -> Option<u32> {
-    code.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
-}
 
 /// Whether an instruction enters streaming mode (`smstart`, `smstart sm`) or leaves it (`smstop`); `None` where it does neither.
 pub fn streaming_change(code: &[u8]) -> Option<bool> {
-    let word = word_of(code)?;
+    let word = u32::from_le_bytes(*code.first_chunk::<4>()?);
     let (changes_svcr, changes_sm) = (word & 0xffff_f8ff == 0xd503_407f, word & 0x200 != 0);
     (changes_svcr && changes_sm).then_some(word & 0x100 != 0)
 }
 
 /// What an instruction of a group needs in streaming mode.
 pub fn in_streaming_mode(code: &[u8], group: FeatureGroup) -> FeatureGroup {
-    let defined = word_of(code).and_then(decoder::decode).map(|opcode| opcode.definition().feature_set);
-    let streaming = match defined {
+    let word = code.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes));
+    let streaming = match word.and_then(summary::define).map(|decoded| decoded.definition.feature_set) {
         Some(Defined::SVE | Defined::SVE2 | Defined::SVE2P1_SME | Defined::BFLOAT16_SVE) => Group::Sme,
         Some(Defined::SVE2P1_SME2) => Group::Sme2,
         Some(Defined::SVE2P1_SME2P1) => Group::Sme2p1,
