@@ -183,9 +183,10 @@ pub fn wants_more(first: &[u8]) -> bool {
 }
 
 /// Whether the end of a file may show what its beginning does not: of a script, and of a stream of zlib, with which most disk images
-/// of macOS begin.
+/// of macOS begin. Most objects of git do, too, but are shorter than the trailer of an image.
 pub fn wants_tail(first: &[u8]) -> bool {
-    first.starts_with(b"#!") || matches!(first, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..])
+    let is_zlib = matches!(first, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]);
+    first.starts_with(b"#!") || is_zlib && first.len() >= BLOCK
 }
 
 /// Bytes at the end of a file that are enough for [`ends_in_zip`]: the last record, and the longest comment.
