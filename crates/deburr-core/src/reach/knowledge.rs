@@ -1,5 +1,5 @@
 //! What is known of functions of other files: `knowledge/imports.toml` → [`Behaviour`] by name, `knowledge/arguments.toml` →
-//! [`Passed`] by name.
+//! [`Passed`] by name, `knowledge/extents.toml` → [`Extent`] by name and argument.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -51,8 +51,14 @@ pub(crate) enum Behaviour {
     ComesBackTwice,
     /// Returns what glibc keeps of a CPUID leaf.
     AnswersLeaf,
-    /// Returns something that depends on the CPU.
-    AnswersOpenly,
+    /// Returns an entry of the auxiliary vector: the first argument says which.
+    ReadsAuxiliary,
+    /// What a function does that no row is about; what it returns may depend on the CPU, though its prototype is known.
+    Anything,
+    /// Finds something in another file by its name: what is found may say anything.
+    FindsCode,
+    /// Calls the system: the first argument says for what.
+    CallsSystem,
     /// Returns a variable of the environment, or null.
     ReadsEnvironment,
     /// Returns the address of a thread's variable.
@@ -68,8 +74,21 @@ pub(crate) enum Passed {
     ByFormat(u8),
 }
 
+/// How far a function goes in what an argument points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Bytes.
+    pub bytes: u16,
+    /// The argument that says how many times as many, counted from 0.
+    pub times: Option<u8>,
+}
+
+/// The extents of a function's arguments.
+type Extents = [Option<Extent>; 6];
+
 const IMPORTS: &str = include_str!("../knowledge/imports.toml");
 const ARGUMENTS: &str = include_str!("../knowledge/arguments.toml");
+const EXTENTS: &str = include_str!("../knowledge/extents.toml");
 
 /// What a function does, if a row is about it.
 pub(crate) fn behaviour(name: &str) -> Option<Behaviour> {
@@ -83,6 +102,41 @@ pub(crate) fn passed(name: &str) -> Option<Passed> {
     static ROWS: LazyLock<FxHashMap<&'static str, Passed>> =
         LazyLock::new(|| read(ARGUMENTS, takes).unwrap_or_default());
     ROWS.get(name).copied()
+}
+
+/// How far a function goes in what an argument points to, if a row is about it. Arguments are counted from 0.
+pub(crate) fn extent(name: &str, argument: usize) -> Option<Extent> {
+    static ROWS: LazyLock<FxHashMap<&'static str, Extents>> =
+        LazyLock::new(|| read(EXTENTS, reaches).unwrap_or_default());
+    *ROWS.get(name)?.get(argument)?
+}
+
+/// Whether a call of the system only waits at a word of memory, or wakes who waits there (Linux futex(2); 202 is its number on
+/// x86-64). Those two operations, and the same with a mask, write nothing.
+pub(crate) const fn only_waits(number: u64, operation: u64) -> bool {
+    const FUTEX: u64 = 202;
+    const OPERATION: u64 = 0x7f;
+    number == FUTEX && matches!(operation & OPERATION, 0 | 1 | 9 | 10)
+}
+
+/// Whether a function says nothing of the CPU: those of the C library and of C++'s standard library (by their mangled names, Itanium
+/// C++ ABI 5.1.4) do not, unless a row says otherwise.
+pub(crate) fn is_silent(name: &str) -> bool {
+    match behaviour(name) {
+        Some(does) => {
+            !matches!(does, Behaviour::Anything | Behaviour::AnswersLeaf | Behaviour::ReadsAuxiliary)
+        }
+        None => {
+            let is_standard = ["_ZNSt", "_ZNKSt", "_ZSt"].iter().any(|prefix| name.starts_with(prefix));
+            is_standard || passed(name).is_some()
+        }
+    }
+}
+
+/// Whether an entry of the auxiliary vector says something of the CPU: AT_PLATFORM, AT_HWCAP, AT_BASE_PLATFORM, AT_HWCAP2, AT_HWCAP3
+/// and AT_HWCAP4 do (Linux, `include/uapi/linux/auxvec.h`).
+pub(crate) const fn is_of_the_cpu(entry: u64) -> bool {
+    matches!(entry, 15 | 16 | 24 | 26 | 29 | 30)
 }
 
 /// Whether an import returns memory that nobody else has.
@@ -118,7 +172,10 @@ fn named(does: &str) -> Option<Behaviour> {
         "releases-guard" => B::ReleasesGuard,
         "comes-back-twice" => B::ComesBackTwice,
         "answers-leaf" => B::AnswersLeaf,
-        "answers-openly" => B::AnswersOpenly,
+        "reads-auxiliary" => B::ReadsAuxiliary,
+        "anything" => B::Anything,
+        "finds-code" => B::FindsCode,
+        "calls-system" => B::CallsSystem,
         "reads-environment" => B::ReadsEnvironment,
         "finds-thread-memory" => B::FindsThreadMemory,
         _ => return None,
@@ -137,6 +194,20 @@ fn takes(line: &str) -> Option<Passed> {
         "format" => number.parse().ok().map(Passed::ByFormat),
         _ => None,
     }
+}
+
+fn reaches(line: &str) -> Option<Extents> {
+    let mut extents = Extents::default();
+    for part in line.strip_prefix("objects = ")?.trim_matches('"').split(' ') {
+        let (argument, extent) = part.split_once(':')?;
+        let (bytes, times) = match extent.split_once('*') {
+            Some((bytes, times)) => (bytes, Some(times.parse().ok()?)),
+            None => (extent, None),
+        };
+        let argument: usize = argument.parse().ok()?;
+        *extents.get_mut(argument)? = Some(Extent { bytes: bytes.parse().ok()?, times });
+    }
+    Some(extents)
 }
 
 /// Reads the rows; `None` where a line is not understood.
@@ -187,6 +258,17 @@ mod tests {
         }
         assert_eq!(rows.get("__printf_chk"), Some(&Passed::ByFormat(1)));
         assert_eq!(rows.get("syscall"), None, "any number");
+    }
+
+    #[test]
+    fn extents_are_those_of_the_larger_of_both_architectures() {
+        let rows = read(EXTENTS, reaches).unwrap();
+        let exactly = |bytes| Some(Extent { bytes, times: None });
+        assert_eq!(rows["sigaction"], [None, exactly(152), exactly(152), None, None, None]);
+        assert_eq!(rows["pthread_attr_init"][0], exactly(64), "56 on x86-64");
+        assert_eq!(rows["poll"][0], Some(Extent { bytes: 8, times: Some(1) }));
+        assert_eq!(rows.get("utimensat"), None, "two of them");
+        assert!(read("[[functions]]\nsource = \"\"\nobjects = \"9:8\"", reaches).is_none());
     }
 
     #[test]

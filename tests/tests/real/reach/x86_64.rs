@@ -472,6 +472,17 @@ case!(
 case!(rusts_detection_guards, Case { sources: &["rust_detected.rs"], builds: RUST, ..ASKS_FOR_AVX2 });
 
 case!(
+    a_level_that_rust_works_out_at_the_first_use_guards,
+    Case {
+        sources: &["rust_lazy_level.rs"],
+        builds: RUST,
+        runs: &[("core2duo", Prints("plain")), ("Nehalem", Prints("sse42")), ("Haswell", Prints("avx2"))],
+        expects: &[("twice_avx2", "guarded"), ("sum_sse42", "guarded")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
+case!(
     a_pointer_in_a_rust_atomic_guards,
     Case { sources: &["rust_pointer.rs"], builds: RUST, ..ASKS_FOR_AVX2 }
 );
@@ -1279,4 +1290,19 @@ case!(
         expects: &[("ka", "guarded"), ("kc", "guarded")],
         ..PRINTS_THE_SAME
     }
+);
+
+case!(
+    a_pointer_that_others_keep_and_call_is_required,
+    Case { sources: &["trap_beside_question.c"], ..NEEDS_AVX2 }
+);
+
+case!(
+    a_pointer_that_a_thread_keeps_and_others_call_is_required,
+    Case { sources: &["trap_beside_question.c -DBY_THREAD"], ..NEEDS_AVX2 }
+);
+
+case!(
+    what_stands_after_a_call_that_falls_through_is_required,
+    Case { sources: &["trap_falls_through.c"], ..NEEDS_AVX2 }
 );

@@ -9,7 +9,8 @@ pub(crate) mod model;
 mod tests;
 
 pub(crate) use model::{
-    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, Operand, Operation, VectorOperand,
+    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Operand, Operation,
+    VectorOperand,
 };
 
 use crate::address::Svma;
@@ -25,7 +26,7 @@ pub(crate) fn lift(arch: Arch, code: &[u8], svma: Svma) -> Option<Block> {
     }
 }
 
-/// Hands out every static address that a run of code names, without lifting it.
+/// Hands out what a run of code names and does, without lifting it.
 pub(crate) fn mentions(arch: Arch, code: &[u8], svma: Svma, is_fixed: bool, found: impl FnMut(Mention)) {
     if arch == Arch::X86_64 {
         x86_64::mentions(code, svma, is_fixed, found);

@@ -269,11 +269,34 @@ pub(crate) struct Block {
     pub exit_at: Svma,
 }
 
-/// A place in data or code that an instruction names, and how.
+/// How an instruction names a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MentionKind {
+    /// It reads or writes what is there.
+    Used,
+    /// It makes the address.
+    Taken,
+    /// It calls what is there.
+    Called,
+    /// It jumps there.
+    Jumped,
+    /// Control leaves for a caller, or for a place that is computed.
+    Left,
+    /// It asks the CPU what it is.
+    Queried,
+    /// It reads or writes the thread's own memory.
+    ThreadUsed,
+}
+
+/// What an instruction names or does that a whole program is looked through for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mention {
-    /// The address.
+    /// The instruction.
+    pub at: Svma,
+    /// How.
+    pub kind: MentionKind,
+    /// The address; 0 where the kind has none.
     pub place: u64,
-    /// Whether the address itself is taken, rather than what is there.
-    pub is_taken: bool,
+    /// Bytes that are read or written there.
+    pub bytes: u16,
 }

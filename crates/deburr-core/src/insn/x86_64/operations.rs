@@ -8,7 +8,8 @@ use super::decoder::{BITNESS, OPTIONS};
 use super::facts::{is_conditional_move, is_conditional_set};
 use crate::address::Svma;
 use crate::insn::operations::model::{
-    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, Operand, Operation, VectorOperand,
+    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Operand, Operation,
+    VectorOperand,
 };
 use iced_x86::{
     ConditionCode, Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -414,7 +415,10 @@ const fn access(access: OpAccess) -> (bool, bool) {
     }
 }
 
-/// Hands out the static addresses that a run of code names. `is_fixed`: whether numbers may be addresses.
+/// Where the stack protector's number is, from FS (psABI, "Thread control block" of glibc).
+const STACK_PROTECTOR: u64 = 0x28;
+
+/// Hands out what a run of code names and does. `is_fixed`: whether numbers may be addresses.
 pub(crate) fn mentions(code: &[u8], svma: Svma, is_fixed: bool, mut found: impl FnMut(Mention)) {
     let mut decoder = Decoder::with_ip(BITNESS, code, svma.0, OPTIONS);
     let mut insn = Instruction::default();
@@ -423,22 +427,45 @@ pub(crate) fn mentions(code: &[u8], svma: Svma, is_fixed: bool, mut found: impl 
         if insn.is_invalid() {
             continue;
         }
+        let at = Svma(insn.ip());
+        let bytes = insn.memory_size().size() as u16;
+        let mut add = |kind, place| found(Mention { at, kind, place, bytes });
+        match insn.flow_control() {
+            FlowControl::Return | FlowControl::IndirectBranch => add(MentionKind::Left, 0),
+            FlowControl::Call => {
+                add(MentionKind::Called, insn.near_branch_target());
+                continue;
+            }
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
+                add(MentionKind::Jumped, insn.near_branch_target());
+                continue;
+            }
+            _ => {}
+        }
+        if matches!(insn.mnemonic(), Mnemonic::Cpuid | Mnemonic::Xgetbv) {
+            add(MentionKind::Queried, 0);
+        }
         let base = insn.memory_base();
+        let is_thread = matches!(insn.segment_prefix(), Register::FS | Register::GS);
+        if is_thread && (base != Register::None || insn.memory_displacement64() != STACK_PROTECTOR) {
+            add(MentionKind::ThreadUsed, 0);
+        }
         let has_memory =
             base != Register::None || (is_fixed && insn.op_kinds().any(|kind| kind == OpKind::Memory));
         let is_relative = insn.is_ip_rel_memory_operand();
-        if has_memory && (is_relative || is_fixed && insn.memory_displ_size() >= 4) {
+        if has_memory && !is_thread && (is_relative || is_fixed && insn.memory_displ_size() >= 4) {
             let is_indexed =
                 !is_relative && (base != Register::None || insn.memory_index() != Register::None);
             let is_taken = insn.mnemonic() == Mnemonic::Lea || is_indexed;
-            found(Mention { place: insn.memory_displacement64(), is_taken });
+            let kind = if is_taken { MentionKind::Taken } else { MentionKind::Used };
+            add(kind, insn.memory_displacement64());
         }
         if is_fixed {
             for (kind, number) in insn.op_kinds().zip(0..) {
                 if matches!(kind, OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64)
                     && let Ok(place) = insn.try_immediate(number)
                 {
-                    found(Mention { place, is_taken: true });
+                    add(MentionKind::Taken, place);
                 }
             }
         }

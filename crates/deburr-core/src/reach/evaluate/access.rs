@@ -1,7 +1,7 @@
 //! Loads and stores: of the function's own frame by place, of everything else in [`Memory`](crate::reach::memory::Memory).
 
 use super::limits::{FRAME_REACH, MAX_EFFECTS, MAX_FRAME_OBJECT};
-use super::run::{Certainty, ContextId, Run};
+use super::run::{Certainty, ContextId, Escaped, Run};
 use super::state::{Effect, Holder, Slot, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{Address, Arithmetic, Operand};
@@ -64,10 +64,12 @@ impl Run<'_, '_, '_> {
 
     /// Reads an address that is called: from the word that it is in, or that a register was loaded from, if that begins as one.
     pub(super) fn read_called(&mut self, node: NodeId, state: &State, target: &Operand) -> Value {
+        let mut open = false;
         let place = match target {
             Operand::Memory(address) => {
                 let at = self.address(state, address);
-                self.pool.as_constant(at).filter(|_| !at.is_open())
+                open = at.is_open();
+                self.pool.as_constant(at)
             }
             Operand::Register { number, .. } => match state.origin(*number) {
                 Some((Holder::Word(at), 8)) => Some(at),
@@ -78,7 +80,7 @@ impl Run<'_, '_, '_> {
         match place.filter(|&at| self.file.begins_as_address(at) && state.word(at, 8).is_none()) {
             Some(at) => {
                 let value = self.memory.load_called(self.file, &mut self.pool, at, node);
-                self.as_seen(at, value)
+                self.as_seen(at, value).opened(open)
             }
             None => self.read(node, state, target),
         }
@@ -114,7 +116,10 @@ impl Run<'_, '_, '_> {
     }
 
     fn insert(&mut self, state: &mut State, number: u8, kept: Value, value: Value) {
-        let rest = self.pool.compute(Arithmetic::And, state.register(number), kept, 8);
+        // An address whose low bytes are overwritten leads nowhere: a result of one byte is made in whatever the register held.
+        let old = state.register(number);
+        let old = if self.pool.addresses(old).is_empty() { old } else { Value::TOP.opened(old.is_open()) };
+        let rest = self.pool.compute(Arithmetic::And, old, kept, 8);
         let value = self.pool.compute(Arithmetic::Or, rest, value, 8);
         state.set(number, value);
     }
@@ -223,7 +228,8 @@ impl Run<'_, '_, '_> {
         let here = all.iter().filter(|it| it.0 < offset + i32::from(size) && offset < it.1);
         let here: Vec<(Value, u8)> = here.map(|it| (it.2, it.3)).collect();
         here.into_iter().fold(Value::BOTTOM, |sum, (value, length)| {
-            let value = if length == size { value } else { Value::LOST.opened(value.is_open()) };
+            let is_same = length == size || value.is_any();
+            let value = if is_same { value } else { Value::LOST.opened(value.is_open()) };
             self.pool.join(sum, value, false)
         })
     }
@@ -269,11 +275,7 @@ impl Run<'_, '_, '_> {
         let value = self.pool.join(value, other, false);
         let other = self.smeared(context, offset, size);
         let value = self.pool.join(value, other, false);
-        match self.frame_escape(context, offset) {
-            Some(Escape::Foreign) => self.pool.join(value, self.outside, false),
-            Some(Escape::Lost) => self.pool.join(value, Value::LOST, false),
-            None => value,
-        }
+        self.as_escaped(self.frame_escape(context, offset), value)
     }
 
     /// How far the object of a frame went that an offset is in.
@@ -282,8 +284,16 @@ impl Run<'_, '_, '_> {
         let near = it
             .escaped
             .iter()
-            .filter(|(start, _)| (*start..self.object_end(*start, context)).contains(&offset));
-        near.map(|(_, escape)| *escape).max()
+            .filter(|escaped| (escaped.start..self.escaped_end(**escaped, context)).contains(&offset));
+        near.map(|escaped| escaped.how).max()
+    }
+
+    /// Where an object ends that went out of sight.
+    pub(super) fn escaped_end(&self, escaped: Escaped, context: ContextId) -> i32 {
+        match escaped.bytes {
+            Some(bytes) => escaped.start.saturating_add(bytes),
+            None => self.object_end(escaped.start, context),
+        }
     }
 
     /// What is loaded from an object that others may write to.
@@ -295,10 +305,14 @@ impl Run<'_, '_, '_> {
             }
             None => {
                 let is_written = region(at).is_some() || self.file.is_writable(at);
-                let object = self.pool.places.object(at);
-                self.memory.escaped.get(&object).copied().filter(|_| is_written)
+                self.memory.escape_of(&self.pool, at).filter(|_| is_written)
             }
         };
+        self.as_escaped(escape, value)
+    }
+
+    /// What others may have made of a value.
+    fn as_escaped(&mut self, escape: Option<Escape>, value: Value) -> Value {
         match escape {
             Some(Escape::Foreign) => self.pool.join(value, self.outside, false),
             Some(Escape::Lost) => self.pool.join(value, Value::LOST, false),
@@ -317,7 +331,9 @@ impl Run<'_, '_, '_> {
         let Some(context) = context_of(object) else {
             self.extra_cost += 4;
             let value = self.memory.load_somewhere(self.file, &mut self.pool, object, size, node);
-            return self.as_seen(object, value);
+            let is_written = region(object).is_some() || self.file.is_writable(object);
+            let escape = self.memory.escape_within(self.pool.places.object(object));
+            return self.as_escaped(escape.filter(|_| is_written), value);
         };
         let start = frame_offset(object);
         let end = self.object_end(start, context);
@@ -389,7 +405,7 @@ impl Run<'_, '_, '_> {
             Shape::Within(objects) => {
                 state.forget_words();
                 for &object in &objects {
-                    self.store_somewhere(node, state, object, size, value);
+                    self.store_somewhere(node, state, (object, None), size, value);
                 }
             }
         }
@@ -406,8 +422,10 @@ impl Run<'_, '_, '_> {
             };
             state.store(&mut self.pool, offset, size, stored);
             let context = self.context_of_node(node);
-            if self.contexts.get(context as usize).is_some_and(|it| it.is_leaked) {
-                self.store_cell(at, size, value);
+            match self.contexts.get(context as usize) {
+                Some(it) if it.is_shared => self.store_cell(at, size, value),
+                Some(it) if it.is_leaked => self.unseen.push((offset, size)),
+                _ => {}
             }
             return;
         }
@@ -425,6 +443,20 @@ impl Run<'_, '_, '_> {
         self.store_cell(at, size, value);
     }
 
+    /// What a block has stored to its own frame, and still holds, is seen by whoever has the address when control leaves it: before,
+    /// nobody else runs. What it has overwritten itself is not: compilers push a register to move the stack pointer.
+    pub(super) fn show_stores(&mut self, context: ContextId, state: &State) {
+        let mut unseen = std::mem::take(&mut self.unseen);
+        unseen.sort_unstable();
+        unseen.dedup();
+        for &(offset, size) in &unseen {
+            let value = state.load(&mut self.pool, offset, size);
+            self.store_cell(frame(context).wrapping_add_signed(offset.into()), size, value);
+        }
+        unseen.clear();
+        self.unseen = unseen;
+    }
+
     /// The path has stored to a word of the file's data. Others may write to one whose address went out of sight.
     fn store_word(&self, state: &mut State, at: u64, size: u8, value: Value, is_only: bool) {
         state.forget_word(at, size);
@@ -435,7 +467,7 @@ impl Run<'_, '_, '_> {
 
     /// Whether only the program itself writes to a place in the file's data.
     pub(super) fn is_own_word(&self, at: u64) -> bool {
-        region(at).is_none() && !self.memory.escaped.contains_key(&self.pool.places.object(at))
+        region(at).is_none() && self.memory.escape_of(&self.pool, at).is_none()
     }
 
     /// Joins a value into a cell that any function may read.
@@ -449,19 +481,19 @@ impl Run<'_, '_, '_> {
         }
         let escape = match context_of(at) {
             Some(context) => self.frame_escape(context, frame_offset(at)),
-            None => self.memory.escaped.get(&self.pool.places.object(at)).copied(),
+            None => self.memory.escape_of(&self.pool, at),
         };
         if let Some(escape) = escape {
             self.escape(value, escape);
         }
     }
 
-    /// A store at an unknown offset of an object.
+    /// A store at an unknown offset of an object, no further than some bytes if that is known.
     pub(super) fn store_somewhere(
         &mut self,
         node: NodeId,
         state: &mut State,
-        object: u64,
+        (object, bytes): (u64, Option<i32>),
         size: u8,
         value: Value,
     ) {
@@ -474,21 +506,22 @@ impl Run<'_, '_, '_> {
             }
             self.extra_cost += 4;
             if self.memory.store_somewhere(&mut self.pool, object, size, value)
-                && let Some(&escape) = self.memory.escaped.get(&self.pool.places.object(object))
+                && let Some(escape) = self.memory.escape_within(self.pool.places.object(object))
             {
                 self.escape(value, escape);
             }
             return;
         };
         let start = frame_offset(object);
-        let end = self.object_end(start, context);
-        let reach = end.max(start.saturating_add(FRAME_REACH)).min(0.max(start));
+        let known_end = bytes.map(|bytes| start.saturating_add(bytes));
+        let end = known_end.unwrap_or_else(|| self.object_end(start, context));
+        let reach = known_end.unwrap_or_else(|| end.max(start.saturating_add(FRAME_REACH)).min(0.max(start)));
         let is_own = self.own_offset(node, object).is_some();
         if is_own {
             let slots: Vec<Slot> =
                 state.slots.iter().copied().filter(|slot| (start..reach).contains(&slot.0)).collect();
             for (offset, length, old) in slots {
-                let is_within = length == size && offset < end;
+                let is_within = (length == size || value.is_any()) && offset < end;
                 let added = if is_within { value } else { Value::LOST.opened(value.is_open()) };
                 let joined = self.pool.join(old, added, false);
                 state.store(&mut self.pool, offset, length, joined);

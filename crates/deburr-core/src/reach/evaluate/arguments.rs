@@ -4,7 +4,7 @@ use super::limits::{MAX_ALLOCATOR_BLOCKS, MAX_ARGUMENT_BLOCKS, MAX_ARGUMENT_DEPT
 use super::run::Run;
 use super::state::{ARGUMENTS, INTEGERS};
 use crate::insn::operations::{Address, Block, Exit, Operand, Operation, VectorOperand};
-use crate::reach::knowledge::{self, Passed};
+use crate::reach::knowledge::{self, Behaviour, Passed};
 use crate::reach::memory::file::Target;
 use crate::reach::value::region;
 use rustc_hash::FxHashMap;
@@ -53,10 +53,8 @@ fn vector_destination(operand: &VectorOperand) -> u32 {
 pub(super) fn reads(operation: &Operation) -> u32 {
     use Operation as O;
     match operation {
-        O::Move { to, from } | O::MoveSigned { to, from } => {
-            let part = if to.size() < 4 { source(to) } else { destination(to) };
-            part | source(from)
-        }
+        // What a narrow write leaves of the register is nobody's: compilers extend a result before they use more of it.
+        O::Move { to, from } | O::MoveSigned { to, from } => destination(to) | source(from),
         O::TakeAddress { address, .. } => in_address(address),
         O::Compute { to, from, .. }
         | O::WithCarry { to, from, .. }
@@ -190,8 +188,18 @@ impl<'r> Run<'r, '_, '_> {
                     pending.push((next.0, written));
                 }
                 Exit::Call { target, next } => {
-                    read |= self.arguments_of_target(self.file.target(target.0), depth, &block) & !written;
-                    pending.push((next.0, written | ALL));
+                    let target = self.file.target(target.0);
+                    read |= self.arguments_of_target(target, depth, &block) & !written;
+                    if self.comes_back(target) {
+                        pending.push((next.0, written | ALL));
+                    }
+                }
+                Exit::CallIndirect { target: Operand::Memory(address), next } if address.is_static() => {
+                    let target = Target::Word(address.displacement);
+                    read |= self.arguments_of_target(target, depth, &block) & !written;
+                    if self.comes_back(target) {
+                        pending.push((next.0, written | ALL));
+                    }
                 }
                 Exit::CallIndirect { target, next } => {
                     read |= (source(&target) | ALL) & !written;
@@ -208,7 +216,7 @@ impl<'r> Run<'r, '_, '_> {
 
     /// The same of what a block calls.
     pub(super) fn arguments_of_target(&mut self, target: Target, depth: u32, block: &Block) -> u32 {
-        match target {
+        match self.file.settled(target) {
             Target::Code(function) => self.arguments_of(function, depth + 1),
             Target::Word(word) => {
                 let taken = |register: u8| {
@@ -223,6 +231,17 @@ impl<'r> Run<'r, '_, '_> {
                 count.map_or(ALL, |count| {
                     ARGUMENTS.into_iter().take(count).fold(0, |bits, number| bits | 1 << number)
                 })
+            }
+        }
+    }
+
+    /// Whether a call may come back. What stands after one that does not is other code.
+    pub(super) fn comes_back(&mut self, target: Target) -> bool {
+        match self.file.settled(target) {
+            Target::Code(function) => self.demand.returns(self.file, function),
+            Target::Word(word) => {
+                let does = self.import_of_word(word).and_then(knowledge::behaviour);
+                !matches!(does, Some(Behaviour::Ends | Behaviour::Throws))
             }
         }
     }

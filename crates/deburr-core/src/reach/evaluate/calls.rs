@@ -66,6 +66,9 @@ impl Run<'_, '_, '_> {
         is_only: bool,
         state: &mut State,
     ) -> Option<Returned> {
+        if let Some(beside) = self.beside(from.node, function, state) {
+            return self.call_beside(from, (function, beside), state);
+        }
         let call = u64::from(from.context) << 48 ^ from.block.exit_at.0;
         let wanted = self.results_read(from.context, next);
         let callee = self.enter(function, state, from.certainty, call);
@@ -97,7 +100,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// A callee finds values on the stack where it is not followed which.
-    fn lose_stack_arguments(&mut self, node: NodeId, state: &State) {
+    pub(super) fn lose_stack_arguments(&mut self, node: NodeId, state: &State) {
         let top = self.pool.as_constant(state.register(4)).and_then(|top| self.own_offset(node, top));
         let low = top.unwrap_or(i32::MIN);
         let high = low.saturating_add(STACK_ARGUMENTS);
@@ -179,18 +182,11 @@ impl Run<'_, '_, '_> {
 
     /// Calls something that is not known. Functions whose address went out of sight are roots already.
     fn call_unknown(&mut self, from: Leaving<'_>, value: Value, next: Option<u64>, mut state: State) {
-        let escape = match value.is_doubt() || from.certainty == Certainty::Doubtful {
-            true => Escape::Lost,
-            false => Escape::Foreign,
-        };
+        let is_known = !value.is_doubt() && from.certainty == Certainty::Certain;
+        let how = if is_known { Escape::Foreign } else { Escape::Lost };
         for number in ARGUMENTS {
             let argument = state.register(number);
-            self.leak_value(argument);
-            self.escape(argument, escape);
-            self.overwrite(from.node, &mut state, argument, Value::TOP.opened(true));
-            if self.pool.as_constant(argument).is_none_or(|at| context_of(at).is_some()) {
-                self.share_value(argument);
-            }
+            self.hand_over(from, &mut state, (argument, Value::TOP.opened(true)), how);
         }
         self.lose_stack_arguments(from.node, &state);
         self.clobber_more(from.context, CALLER_SAVED);

@@ -36,6 +36,7 @@ impl Run<'_, '_, '_> {
             written |= arguments::writes(operation);
         }
         self.clobber_more(context, written);
+        self.show_stores(context, &state);
         let cost =
             4 + block.operations.len() as u64 / 2 + (state.slots.len() + state.effects.len()) as u64 / 4;
         self.leave(Leaving { node, context, block: &block, certainty }, state);

@@ -3,8 +3,8 @@
 //! Whoever has the address of an object may read all that it holds, so that goes the same way, now and later; and may write to
 //! it, so that loads from it allow anything. Whoever has the address of a function may call it.
 
-use super::limits::{FRAME_REACH, MAX_COPIED, MAX_ESCAPING_POINTERS};
-use super::run::{Certainty, ContextId, Run};
+use super::limits::{MAX_COPIED, MAX_ESCAPING_POINTERS};
+use super::run::{Certainty, ContextId, Escaped, Run};
 use super::state::State;
 use crate::engine::solver::NodeId;
 use crate::reach::memory::Escape;
@@ -19,11 +19,26 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    /// The same, to a function that goes no further than some bytes from each address.
+    pub(super) fn escape_bytes(&mut self, value: Value, escape: Escape, bytes: Option<i32>) {
+        let is_exact = matches!(self.pool.shape(value), Shape::Numbers(_));
+        for address in self.pool.addresses(value) {
+            match context_of(address) {
+                Some(context) => self.escape_frame((context, address), escape, bytes.filter(|_| is_exact)),
+                None => self.escape_address(address, escape),
+            }
+        }
+    }
+
     /// One address goes out of sight.
     pub(crate) fn escape_address(&mut self, address: u64, escape: Escape) {
         match region(address) {
             Some(Region::Import) => {}
-            Some(Region::Frame) => self.escape_frame(address, escape),
+            Some(Region::Frame) => {
+                if let Some(context) = context_of(address) {
+                    self.escape_frame((context, address), escape, None);
+                }
+            }
             Some(Region::Heap | Region::Thread) => self.escape_object(address, escape),
             None if self.pool.places.is_code(address) => self.escape_code(address, escape),
             None => self.escape_object(address, escape),
@@ -50,26 +65,25 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn escape_frame(&mut self, address: u64, escape: Escape) {
-        let Some(context) = context_of(address) else { return };
-        let offset = frame_offset(address);
+    fn escape_frame(&mut self, (context, address): (ContextId, u64), how: Escape, bytes: Option<i32>) {
+        let start = frame_offset(address);
         let Some(it) = self.contexts.get_mut(context as usize) else { return };
-        match it.escaped.iter_mut().find(|known| known.0 == offset) {
-            Some(known) if known.1 >= escape => return,
-            Some(known) => known.1 = escape,
-            None => it.escaped.push((offset, escape)),
+        match it.escaped.iter_mut().find(|known| (known.start, known.bytes) == (start, bytes)) {
+            Some(known) if known.how >= how => return,
+            Some(known) => known.how = how,
+            None => it.escaped.push(Escaped { start, bytes, how }),
         }
         // From now on its stores are seen in cells, and escape there.
         self.leak(context);
         self.enqueue_context(context);
-        let end = self.object_end(offset, context);
-        for at in (offset..end).step_by(8).take(FRAME_REACH as usize) {
-            let word = address.wrapping_add_signed((at - offset).into()) & !7;
-            self.escape_stored(word, escape);
+        let end = self.escaped_end(Escaped { start, bytes, how }, context);
+        for at in (start..end).step_by(8).take(MAX_COPIED as usize / 8) {
+            let word = address.wrapping_add_signed((at - start).into()) & !7;
+            self.escape_stored(word, how);
         }
     }
 
-    fn escape_stored(&mut self, word: u64, escape: Escape) {
+    pub(super) fn escape_stored(&mut self, word: u64, escape: Escape) {
         let values: Vec<Value> = self.memory.stored(word).collect();
         for value in values {
             self.escape(value, escape);
@@ -92,7 +106,7 @@ impl Run<'_, '_, '_> {
             self.escape_stored(word, escape);
         }
         if region(address).is_none() {
-            let pointers = self.file.pointers_in(&self.pool, address);
+            let pointers = self.file.pointers_in(&self.pool.places, address);
             for pointer in pointers.into_iter().take(MAX_ESCAPING_POINTERS) {
                 self.escape_address(pointer, escape);
             }
@@ -146,14 +160,24 @@ impl Run<'_, '_, '_> {
     }
 
     /// Code of another file writes something to what an address leads to, at that place or elsewhere in its object, as long as it
-    /// runs.
-    pub(super) fn overwrite(&mut self, node: NodeId, state: &mut State, value: Value, anything: Value) {
+    /// runs; no further than some bytes, if that is known.
+    pub(super) fn overwrite(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (value, anything): (Value, Value),
+        bytes: Option<i32>,
+    ) {
+        let bytes = bytes.filter(|_| matches!(self.pool.shape(value), Shape::Numbers(_)));
         for address in self.pool.addresses(value) {
             let is_its_own = region(address).is_some() || self.file.is_writable(address);
             if is_its_own && region(address) != Some(Region::Import) {
                 let there = self.pool.constant(address);
-                self.store(node, state, there, 8, anything);
-                self.store_somewhere(node, state, address, 8, anything);
+                let size = bytes.map_or(8, |bytes| bytes.clamp(0, 8) as u8);
+                if size > 0 {
+                    self.store(node, state, there, size, anything);
+                }
+                self.store_somewhere(node, state, (address, bytes), 8, anything);
             }
         }
     }
@@ -184,7 +208,7 @@ impl Run<'_, '_, '_> {
                         self.memory.zeroed.insert(self.pool.places.object(address));
                         self.memory.wake_readers(&self.pool, address);
                     } else {
-                        self.store_somewhere(node, state, address, 8, value);
+                        self.store_somewhere(node, state, (address, None), 8, value);
                     }
                 }
             }
@@ -216,7 +240,7 @@ impl Run<'_, '_, '_> {
                 self.escape(from, Escape::Lost);
                 self.share_value(from);
                 for address in self.pool.addresses(to) {
-                    self.store_somewhere(node, state, address, 8, Value::LOST);
+                    self.store_somewhere(node, state, (address, None), 8, Value::LOST);
                 }
             }
         }

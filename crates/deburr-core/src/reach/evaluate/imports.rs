@@ -9,7 +9,7 @@ use super::run::{Certainty, Run};
 use super::state::ARGUMENTS;
 use super::state::State;
 use crate::insn::operations::Arithmetic;
-use crate::reach::knowledge::{Behaviour, behaviour};
+use crate::reach::knowledge::{self, Behaviour, behaviour};
 use crate::reach::memory::Escape;
 use crate::reach::value::pool::{Bits, Shape, Value};
 use crate::reach::value::region;
@@ -28,23 +28,24 @@ impl Run<'_, '_, '_> {
         match behaviour {
             Behaviour::Ends => None,
             Behaviour::Throws => {
-                self.hand_out(from, state);
+                self.hand_out(from, name, state);
                 self.throw(from, state);
                 None
             }
             Behaviour::Inert => Some(top),
             Behaviour::ComparesTexts => Some([self.compared_texts(first, second), Value::TOP]),
             Behaviour::Writes => {
-                for number in ARGUMENTS {
-                    let argument = state.register(number);
-                    self.escape(argument, Escape::Foreign);
-                    self.overwrite(from.node, state, argument, Value::TOP);
+                for (place, number) in ARGUMENTS.into_iter().enumerate() {
+                    let (argument, bytes) = (state.register(number), self.extent(name, place, state));
+                    self.escape_bytes(argument, Escape::Foreign, bytes);
+                    self.overwrite(from.node, state, (argument, Value::TOP), bytes);
                 }
                 Some(top)
             }
             Behaviour::Reads => {
-                for number in ARGUMENTS {
-                    self.escape(state.register(number), Escape::Foreign);
+                for (place, number) in ARGUMENTS.into_iter().enumerate() {
+                    let bytes = self.extent(name, place, state);
+                    self.escape_bytes(state.register(number), Escape::Foreign, bytes);
                 }
                 Some(top)
             }
@@ -105,7 +106,7 @@ impl Run<'_, '_, '_> {
                 let argument = state.register(1);
                 self.share_value(argument);
                 self.call_back(from, third, Some(argument));
-                self.overwrite(from.node, state, first, Value::TOP);
+                self.overwrite(from.node, state, (first, Value::TOP), Some(8));
                 Some(top)
             }
             Behaviour::StartsMain => {
@@ -140,12 +141,22 @@ impl Run<'_, '_, '_> {
                 let address = self.glibc_leaf(first);
                 Some([address, Value::TOP])
             }
+            Behaviour::CallsSystem => {
+                let numbers = (self.pool.as_constant(first), self.pool.as_constant(third));
+                let waits = matches!(numbers, (Some(number), Some(operation))
+                    if knowledge::only_waits(number, operation));
+                Some(if waits { top } else { self.unknown_import(from, name, state) })
+            }
+            Behaviour::Anything | Behaviour::FindsCode => Some(self.unknown_import(from, name, state)),
             Behaviour::ReadsEnvironment if self.model.has_no_environment() => {
                 let zero = self.pool.constant(0);
                 Some([zero, Value::TOP])
             }
             Behaviour::ReadsEnvironment => Some(top),
-            Behaviour::AnswersOpenly => Some([Value::TOP.opened(true); 2]),
+            Behaviour::ReadsAuxiliary => {
+                let is_open = self.pool.as_constant(first).is_none_or(knowledge::is_of_the_cpu);
+                Some([Value::TOP.opened(is_open); 2])
+            }
             Behaviour::FindsThreadMemory => Some([self.thread_memory(from, state, first), Value::TOP]),
         }
     }
@@ -181,32 +192,46 @@ impl Run<'_, '_, '_> {
     }
 
     /// All arguments go to code of another file.
-    fn hand_out(&mut self, from: Leaving<'_>, state: &State) {
+    fn hand_out(&mut self, from: Leaving<'_>, name: &str, state: &State) {
         let escape = match from.certainty {
             Certainty::Certain => Escape::Foreign,
             Certainty::Doubtful => Escape::Lost,
         };
-        for number in ARGUMENTS {
-            self.escape(state.register(number), escape);
+        for (place, number) in ARGUMENTS.into_iter().enumerate() {
+            let bytes = self.extent(name, place, state);
+            self.escape_bytes(state.register(number), escape, bytes);
         }
+    }
+
+    /// How many bytes of what an argument points to a function gets to, if that is known.
+    fn extent(&self, name: &str, place: usize, state: &State) -> Option<i32> {
+        let extent = knowledge::extent(name, place)?;
+        let count = match extent.times {
+            Some(place) => self.pool.as_constant(state.register(*ARGUMENTS.get(usize::from(place))?))?,
+            None => 1,
+        };
+        u64::from(extent.bytes).checked_mul(count)?.try_into().ok()
     }
 
     /// A function that nothing is known of.
     fn unknown_import(&mut self, from: Leaving<'_>, name: &str, state: &mut State) -> [Value; 2] {
-        self.hand_out(from, state);
-        for number in ARGUMENTS {
-            let argument = state.register(number);
+        self.hand_out(from, name, state);
+        // The C library's functions that have no row say nothing of the CPU.
+        let anything =
+            Value::TOP.opened(!knowledge::is_silent(name) || behaviour(name) == Some(Behaviour::FindsCode));
+        for (place, number) in ARGUMENTS.into_iter().enumerate() {
+            let (argument, bytes) = (state.register(number), self.extent(name, place, state));
             if matches!(self.pool.shape(argument), Shape::Within(_))
                 || !self.pool.addresses(argument).is_empty()
             {
-                self.overwrite(from.node, state, argument, Value::TOP.opened(true));
+                self.overwrite(from.node, state, (argument, anything), bytes);
             }
         }
         let is_c = name.starts_with("Py") || name.starts_with("_Py");
         if !is_c {
             self.throw(from, state);
         }
-        [Value::TOP.opened(true); 2]
+        [anything; 2]
     }
 
     /// Code of another file calls a function that it is handed.

@@ -1,7 +1,8 @@
 //! Which registers are read after a place before they are written. What others hold there is of no use: it is neither joined nor lost.
 //!
 //! In: the blocks of a function. Out: bits by block. Backward data flow (Aho, Lam, Sethi and Ullman, 9.2.5), over-approximated: a call
-//! of this file's code overwrites nothing, as compilers know which registers such a callee leaves alone.
+//! of this file's code overwrites nothing, as compilers know which registers such a callee leaves alone. What is only moved to where
+//! nobody reads it is not read (Giegerich, Möncke and Wilhelm, 1981): code that saves a register around `cpuid` moves it so.
 
 use super::arguments::{ALL, overwrites, reads, source};
 use super::control::is_table;
@@ -18,13 +19,60 @@ const EVERY: u32 = 0xffff;
 /// What a function may return something in, rax and rdx; from bit 16 on, where they are live only because it returns.
 const RESULTS: u32 = (1 | 1 << 2) << 16;
 
+/// What happens to registers at one place.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// Some are read, and then some overwritten.
+    Use { read: u32, written: u32 },
+    /// One is moved to another.
+    Copy { to: u8, from: u8 },
+    /// Two change places.
+    Swap(u8, u8),
+}
+
+impl Step {
+    /// `saves`: whether a register that is pushed holds what the caller had in it.
+    fn of(operation: &Operation, saves: bool) -> Step {
+        match *operation {
+            Operation::Move {
+                to: Operand::Register { number: to, size: 4 | 8 },
+                from: Operand::Register { number: from, .. },
+            } => Step::Copy { to, from },
+            Operation::Exchange {
+                left: Operand::Register { number: left, size: 8 },
+                right: Operand::Register { number: right, size: 8 },
+            } => Step::Swap(left, right),
+            Operation::Push(ref operand) if !saves => Step::Use { read: source(operand), written: 0 },
+            _ => Step::Use { read: reads(operation), written: overwrites(operation) },
+        }
+    }
+
+    /// What is live before it, by what is live after it.
+    fn before(self, after: u32) -> u32 {
+        let is_live = |number: u8| after >> number & 0x1_0001 != 0;
+        let without = |number: u8| !(0x1_0001 << number);
+        match self {
+            Step::Use { read, written } => after & !(written | written << 16) | read,
+            Step::Copy { to, from } if to == from => after,
+            Step::Copy { to, from } => after & without(to) | u32::from(is_live(to)) << from,
+            Step::Swap(one, other) => {
+                let rest = after & without(one) & without(other);
+                rest | u32::from(is_live(one)) << other | u32::from(is_live(other)) << one
+            }
+        }
+    }
+}
+
 /// A block, and what is live where it begins.
 #[derive(Debug, Default)]
 struct Lives {
-    read: u32,
+    steps: Vec<Step>,
+    /// What is overwritten in it.
     written: u32,
     /// What is read in it, also after it was written.
     mentioned: u32,
+    /// What counts as read where it begins.
+    entered_with: u32,
     /// Whether it ends in a jump through a table.
     is_table: bool,
     /// What is live at its end without the blocks after it.
@@ -47,7 +95,7 @@ impl Equations for Liveness {
         let Some(block) = self.blocks.get(node as usize) else { return 1 };
         let next = block.next.iter().filter_map(|next| self.blocks.get(*next as usize));
         let after = next.fold(block.after, |live, next| live | next.live);
-        let live = block.read | after & !(block.written | block.written << 16);
+        let live = block.steps.iter().rev().fold(after, |live, step| step.before(live)) | block.entered_with;
         let before = if live == block.live { Vec::new() } else { block.before.clone() };
         if let Some(block) = self.blocks.get_mut(node as usize) {
             block.live = live;
@@ -90,7 +138,7 @@ impl Run<'_, '_, '_> {
         // A table may lead into the middle of a block, past what overwrites a register there.
         let mentioned = blocks.iter().fold(RESULTS, |all, block| all | block.mentioned);
         for block in blocks.iter_mut().filter(|block| block.is_table) {
-            block.read |= mentioned & !(block.written | block.written << 16);
+            block.entered_with = mentioned & !(block.written | block.written << 16);
         }
         let mut worklist = Worklist::default();
         for index in 0..blocks.len() {
@@ -113,13 +161,10 @@ impl Run<'_, '_, '_> {
     fn lives(&mut self, function: u64, block: &Block) -> (Lives, Vec<u64>) {
         let mut lives = Lives::default();
         for (_, operation) in &block.operations {
-            let read = match operation {
-                // Elsewhere than at the entry it is no register that is saved.
-                Operation::Push(operand) if block.start.0 != function => source(operand),
-                operation => reads(operation),
-            };
-            lives.read |= read & !lives.written;
-            lives.mentioned |= read;
+            let is_own =
+                matches!(operation, Operation::Push(operand) if source(operand) & lives.written != 0);
+            lives.steps.push(Step::of(operation, block.start.0 == function && !is_own));
+            lives.mentioned |= reads(operation);
             lives.written |= overwrites(operation);
         }
         let mut next = Vec::new();
@@ -138,7 +183,6 @@ impl Run<'_, '_, '_> {
                 go(self, target.0, &mut used);
                 go(self, next.0, &mut used);
             }
-            Exit::Call { next: after, .. } | Exit::CallIndirect { next: after, .. } => next.push(after.0),
             Exit::JumpIndirect(target) if is_table(block) => {
                 used = source(&target);
                 next = self.file.orphans(function);
@@ -146,7 +190,7 @@ impl Run<'_, '_, '_> {
             }
             Exit::JumpIndirect(_) => used = EVERY | RESULTS,
             Exit::Return => lives.after = RESULTS,
-            Exit::Stop => {}
+            Exit::Call { .. } | Exit::CallIndirect { .. } | Exit::Stop => {}
         }
         let callee = match block.exit {
             Exit::Call { target, .. } => Some(self.file.target(target.0)),
@@ -162,15 +206,22 @@ impl Run<'_, '_, '_> {
         if let Some(callee) = callee {
             used = self.arguments_of_target(callee, 0, block);
         }
+        if let Exit::Call { next: after, .. } | Exit::CallIndirect { next: after, .. } = block.exit
+            && callee.is_none_or(|callee| self.comes_back(callee))
+        {
+            next.push(after.0);
+        }
         next.extend(self.file.landing_pad(block.exit_at.0));
-        lives.read |= used & !lives.written;
         lives.mentioned |= used;
+        let mut written = 0;
         // Code of another file keeps to the ABI.
         if let Some(Target::Word(word)) = callee
             && self.import_of_word(word).is_some()
         {
-            lives.written |= CALLER_SAVED & EVERY;
+            written = CALLER_SAVED & EVERY;
         }
+        lives.steps.push(Step::Use { read: used, written });
+        lives.written |= written;
         (lives, next)
     }
 }

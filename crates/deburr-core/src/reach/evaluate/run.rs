@@ -9,6 +9,7 @@ use crate::engine::domain::Domain;
 use crate::engine::solver::{Equations, NodeId, Outcome, Worklist, solve};
 use crate::image::Kind;
 use crate::reach::cpu::Model;
+use crate::reach::demand::Demand;
 use crate::reach::memory::file::{File, Target};
 use crate::reach::memory::{Escape, Memory};
 use crate::reach::value::pool::{Pool, Value};
@@ -64,8 +65,8 @@ pub(crate) struct Context {
     pub is_leaked: bool,
     /// Whether that address is kept: others may write there at any time.
     pub is_shared: bool,
-    /// Offsets in its frame of objects that went out of sight, and how far.
-    pub escaped: Vec<(i32, Escape)>,
+    /// Objects in its frame that went out of sight.
+    pub escaped: Vec<Escaped>,
     /// What was stored at an unknown offset of an object in its frame: from, to, value, bytes.
     pub smeared: Vec<(i32, i32, Value, u8)>,
     /// Whether it reads what its callers have put on the stack.
@@ -83,6 +84,16 @@ pub(crate) struct Context {
     pub wanted: [bool; 2],
 }
 
+/// An object in a frame whose address went out of sight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Escaped {
+    /// Its offset in the frame.
+    pub start: i32,
+    /// Its bytes, if whoever has the address goes no further.
+    pub bytes: Option<i32>,
+    pub how: Escape,
+}
+
 /// What a call leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Returned {
@@ -94,6 +105,7 @@ pub(crate) struct Returned {
 /// The whole program on one model.
 pub(crate) struct Run<'r, 'f, 'a> {
     pub(crate) file: &'r File<'f, 'a>,
+    pub(super) demand: &'r Demand,
     pub(crate) model: Model,
     pub(crate) pool: Pool,
     pub(crate) memory: Memory,
@@ -117,12 +129,22 @@ pub(crate) struct Run<'r, 'f, 'a> {
     pub(super) outside: Value,
     /// What the current node's evaluation has cost beyond its operations.
     pub(super) extra_cost: u64,
+    /// By offset and bytes, what the current node has stored to its own frame, and others will see.
+    pub(super) unseen: Vec<(i32, u8)>,
+    /// What is not evaluated, and whose data counts as read and written.
+    pub(super) shown: FxHashSet<u32>,
 }
 
 impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
-    pub(crate) fn new(file: &'r File<'f, 'a>, pool: Pool, model: Model) -> Run<'r, 'f, 'a> {
+    pub(crate) fn new(
+        file: &'r File<'f, 'a>,
+        demand: &'r Demand,
+        pool: Pool,
+        model: Model,
+    ) -> Run<'r, 'f, 'a> {
         Run {
             file,
+            demand,
             model,
             pool,
             memory: Memory::default(),
@@ -139,6 +161,8 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             current: None,
             outside: Value::TOP.opened(file.image.kind == Kind::SharedObject),
             extra_cost: 0,
+            unseen: Vec::new(),
+            shown: FxHashSet::default(),
         }
     }
 
@@ -269,13 +293,21 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         context
     }
 
-    /// The loader, or code of another file, calls a function. Returns the contexts that it enters.
+    /// The loader, or code of another file, calls a function. Returns the context that it enters, if the question is about that.
     pub(crate) fn root(
         &mut self,
         address: u64,
         certainty: Certainty,
         first: Option<Value>,
     ) -> Option<ContextId> {
+        if let Some(beside) = self.demand.beside(self.file, address).filter(|it| it.is_large) {
+            self.show_data(beside.number);
+            return None;
+        }
+        self.enter_root(address, certainty, first)
+    }
+
+    fn enter_root(&mut self, address: u64, certainty: Certainty, first: Option<Value>) -> Option<ContextId> {
         let mut state = State::top();
         state.registers = [self.outside; 16];
         if let Some(value) = first {
@@ -294,7 +326,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
 
     /// The loader calls a resolver and fills some word with what it returns.
     pub(crate) fn resolver(&mut self, resolver: u64, word: u64) {
-        let Some(context) = self.root(resolver, Certainty::Certain, None) else { return };
+        let Some(context) = self.enter_root(resolver, Certainty::Certain, None) else { return };
         if let Some(it) = self.contexts.get_mut(context as usize)
             && !it.resolves.contains(&word)
         {

@@ -8,6 +8,7 @@ use crate::engine::solver::{NodeId, Outcome};
 use crate::function::reach::Source;
 use crate::image::Kind;
 use crate::reach::cpu::Model;
+use crate::reach::demand::Demand;
 use crate::reach::evaluate::run::{Certainty, Run};
 use crate::reach::memory::Escape;
 use crate::reach::memory::file::File;
@@ -69,12 +70,12 @@ fn enters(source: &Source, model: &Model) -> Option<Certainty> {
 /// Evaluates the whole program on a model. Returns what is live, if the budget was enough, and what it cost.
 pub(crate) fn evaluate(
     file: &File<'_, '_>,
-    places: &Places,
+    (places, demand): (&Places, &Demand),
     roots: &BTreeMap<CodeOffset, Source>,
     model: Model,
     budget: u64,
 ) -> (Option<Live>, u64) {
-    let mut run = Run::new(file, Pool::new(places.clone()), model);
+    let mut run = Run::new(file, demand, Pool::new(places.clone()), model);
     for resolved in &file.linkage.resolved {
         run.resolver(file.address(resolved.resolver), file.address(resolved.at));
     }

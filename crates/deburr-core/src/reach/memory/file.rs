@@ -7,7 +7,7 @@ use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::linkage::ThreadWordKind;
 use crate::image::{Image, Kind, Linkage};
-use crate::insn::operations::{self, Block, Exit, Operand};
+use crate::insn::operations::{self, Block, Exit, Mention, MentionKind, Operand};
 use crate::reach::value::pool::{Places, Pool, Value};
 use crate::reach::value::region::{self, BIAS, THREAD_BASE};
 use rustc_hash::FxHashMap;
@@ -74,9 +74,21 @@ impl<'f, 'a> File<'f, 'a> {
         svma.0.wrapping_add(self.bias)
     }
 
+    /// What code names and does.
+    pub(crate) fn mentions(&self) -> Vec<Mention> {
+        let mut all = Vec::new();
+        for code in &self.image.code {
+            let is_fixed = self.image.is_fixed;
+            operations::mentions(self.image.arch, code.bytes, code.extent.start, is_fixed, |mention| {
+                all.push(mention);
+            });
+        }
+        all
+    }
+
     /// Which numbers are addresses, and where objects begin: where symbols do, and where code or data point to. A field that
     /// code only uses begins none.
-    pub(crate) fn places(&self) -> Places {
+    pub(crate) fn places(&self, mentions: &[Mention]) -> Places {
         let mut runs: Vec<(u64, u64, bool)> = Vec::new();
         let mut add = |extent: Extent, is_code| {
             runs.push((self.address(extent.start), self.address(extent.end), is_code));
@@ -99,15 +111,12 @@ impl<'f, 'a> File<'f, 'a> {
                 taken.extend(cells.map(Svma));
             }
         }
-        for code in &self.image.code {
-            let is_fixed = self.image.is_fixed;
-            operations::mentions(self.image.arch, code.bytes, code.extent.start, is_fixed, |mention| {
-                let place = Svma(mention.place);
-                if mention.is_taken && self.linkage.data_at(place).is_some() {
-                    taken.push(place);
-                    starts.extend(Some(place).filter(|&place| is_free(place)));
-                }
-            });
+        for mention in mentions.iter().filter(|mention| mention.kind == MentionKind::Taken) {
+            let place = Svma(mention.place);
+            if self.linkage.data_at(place).is_some() {
+                taken.push(place);
+                starts.extend(Some(place).filter(|&place| is_free(place)));
+            }
         }
         let sorted = |places: Vec<Svma>| {
             let mut addresses: Vec<u64> = places.into_iter().map(|svma| self.address(svma)).collect();
@@ -119,12 +128,12 @@ impl<'f, 'a> File<'f, 'a> {
     }
 
     /// Where the object that an address is in begins and ends.
-    pub(crate) fn extent(&self, pool: &Pool, address: u64) -> (u64, u64) {
+    pub(crate) fn extent(&self, places: &Places, address: u64) -> (u64, u64) {
         let svma = self.svma(address);
         if let Some(object) = self.linkage.object_at(svma) {
             return (self.address(object.extent.start), self.address(object.extent.end));
         }
-        let objects = &pool.places.objects;
+        let objects = &places.objects;
         let after = objects.partition_point(|&start| start <= address);
         let start = after.checked_sub(1).and_then(|index| objects.get(index)).copied().unwrap_or(address);
         let end = self
@@ -265,8 +274,8 @@ impl<'f, 'a> File<'f, 'a> {
     }
 
     /// The pointers that an object holds from the start.
-    pub(crate) fn pointers_in(&self, pool: &Pool, address: u64) -> Vec<u64> {
-        let (start, end) = self.extent(pool, address);
+    pub(crate) fn pointers_in(&self, places: &Places, address: u64) -> Vec<u64> {
+        let (start, end) = self.extent(places, address);
         let cells = &self.linkage.cells;
         let first = cells.partition_point(|cell| self.address(cell.at) < start);
         let inside = cells.get(first..).unwrap_or_default().iter();
@@ -322,6 +331,17 @@ impl<'f, 'a> File<'f, 'a> {
         };
         self.targets.borrow_mut().insert(address, target);
         target
+    }
+
+    /// The same, through a word that only the loader fills in.
+    pub(crate) fn settled(&self, target: Target) -> Target {
+        let Target::Word(word) = target else { return target };
+        let svma = self.svma(word);
+        let is_filled = self.linkage.data_at(svma).is_some_and(|data| data.is_offset_table);
+        match self.linkage.cell(svma).filter(|_| is_filled) {
+            Some(to) => self.target(self.address(to)),
+            None => target,
+        }
     }
 
     /// The landing pad of a call that throws; `None` where the function is left.

@@ -160,11 +160,9 @@ impl Pool {
                 if size == 8 && matches!(kind, Arithmetic::Add | Arithmetic::Sub) {
                     self.keep_inside(&mut all, left, right);
                 }
-                return match (all.first(), all.last()) {
-                    (Some(&low), Some(&high)) if all.len() > MAX_RESULTS && !self.has_address(&all) => {
-                        self.intern(Shape::Bits(Bits::between(low, high)))
-                    }
-                    _ => self.one_of(all),
+                return match all.len() > MAX_RESULTS && !self.has_address(&all) {
+                    true => self.summarized(all),
+                    false => self.one_of(all),
                 };
             }
         }

@@ -292,7 +292,7 @@ impl Pool {
     }
 
     /// A set that is too large to list: objects, an interval, or lost.
-    fn summarized(&mut self, numbers: Vec<u64>) -> Value {
+    pub(super) fn summarized(&mut self, numbers: Vec<u64>) -> Value {
         let is_address = |&number: &u64| self.places.is_address(number);
         if !numbers.iter().any(is_address) {
             return self.bits_of(&numbers).map_or(Value::LOST, |bits| self.intern(Shape::Bits(bits)));

@@ -12,6 +12,7 @@ use crate::insn;
 use crate::insn::operations::Exit;
 use crate::insn::sweep::FeatureHit;
 use crate::reach::cpu::Model;
+use crate::reach::demand::Demand;
 use crate::reach::evaluate::run::Certainty;
 use crate::reach::knowledge::{Behaviour, behaviour};
 use crate::reach::live::{Live, evaluate};
@@ -41,7 +42,7 @@ enum Question {
 pub(crate) struct Evaluation<'e, 'a> {
     file: File<'e, 'a>,
     roots: &'e BTreeMap<CodeOffset, Source>,
-    places: OnceCell<Places>,
+    known: OnceCell<(Places, Demand)>,
     kept: RefCell<BTreeMap<Question, Option<Rc<Live>>>>,
     budget: Cell<u64>,
 }
@@ -82,7 +83,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         (is_followed && bytes <= MAX_CODE).then(|| Evaluation {
             file: File::new(image, linkage, program),
             roots: &checks.roots,
-            places: OnceCell::new(),
+            known: OnceCell::new(),
             kept: RefCell::default(),
             budget: Cell::new(BUDGET),
         })
@@ -100,10 +101,15 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             Question::WithoutCalm(feature) => Model::without(feature).calm(),
             Question::Exact(features) => Model::exact(features),
         };
-        let places = self.places.get_or_init(|| self.file.places());
+        let (places, demand) = self.known.get_or_init(|| {
+            let mentions = self.file.mentions();
+            let places = self.file.places(&mentions);
+            let demand = Demand::new(&self.file, &places, &mentions, self.hits().into_keys());
+            (places, demand)
+        });
         let is_first = self.kept.borrow().is_empty();
         let budget = if is_first { self.budget.get() / FIRST_SHARE } else { self.budget.get() };
-        let (live, cost) = evaluate(&self.file, places, self.roots, model, budget);
+        let (live, cost) = evaluate(&self.file, (places, demand), self.roots, model, budget);
         // What one model is too large for, the next one is as well.
         self.budget.set(if live.is_some() { self.budget.get().saturating_sub(cost) } else { 0 });
         let live = live.map(Rc::new);
