@@ -154,9 +154,8 @@ case!(
     Case {
         sources: &["trap_mask_few.c"],
         builds: SHARED,
-        runs: NEEDS_AVX2.runs,
-        expects: &[("absolute", "presumed|guarded"), ("twice_avx2", "unknown")],
-        ..ASKS_FOR_AVX2
+        expects: &[("twice_avx2", "required"), ("absolute", "presumed|guarded")],
+        ..NEEDS_AVX2
     }
 );
 
@@ -165,9 +164,8 @@ case!(
     Case {
         sources: &["trap_mask_wrong.c"],
         builds: SHARED,
-        runs: NEEDS_AVX2.runs,
-        expects: &[("absolute", "unknown|guarded"), ("largest", "unknown"), ("twice_avx2", "unknown")],
-        ..ASKS_FOR_AVX2
+        expects: &[("twice_avx2", "required"), ("largest", "under-guarded"), ("absolute", "unknown|guarded")],
+        ..NEEDS_AVX2
     }
 );
 
@@ -807,6 +805,11 @@ case!(
 );
 
 case!(
+    a_boxed_object_that_the_input_chooses_is_required,
+    Case { sources: &["trap_rust_boxed.rs"], builds: &[RUST_OPTIMISED[0]], ..NEEDS_AVX2 }
+);
+
+case!(
     what_an_unoptimised_rust_function_calls_is_required_too,
     Case {
         sources: &["trap_rust_unchecked.rs"],
@@ -1281,6 +1284,11 @@ case!(a_check_in_a_lambda_that_runs_once_guards, Case { sources: &["once_by_lamb
 case!(
     an_object_that_is_made_after_a_check_guards_its_methods,
     Case { sources: &["virtual_by_check.cc"], expects: &[("ka", "guarded")], ..PRINTS_THE_SAME }
+);
+
+case!(
+    an_object_that_the_input_chooses_requires_its_methods,
+    Case { sources: &["trap_virtual_by_input.cc"], expects: &[("ka", "required")], ..DIES_WITHOUT_AVX2 }
 );
 
 case!(

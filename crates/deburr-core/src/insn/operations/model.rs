@@ -178,6 +178,8 @@ pub(crate) enum Operation {
     WithCarry { is_sub: bool, to: Operand, from: Operand },
     /// `to = left * right`.
     Multiply { to: u8, size: u8, left: Operand, right: Operand },
+    /// `to` is shifted by a number of bits, and what comes in is from `from`.
+    ShiftDouble { is_left: bool, to: Operand, from: Operand, count: Operand },
     /// `to = <kind> to`; a negation sets flags.
     Unary { kind: Arithmetic, to: Operand },
     /// Adds or subtracts one; the carry flag stays.

@@ -29,6 +29,18 @@ fn no_operations_leave_nothing_and_unknown_ones_say_what_they_change() {
 }
 
 #[test]
+fn a_double_shift_takes_its_count_from_a_register_or_a_number() {
+    // shrd %cl,%rdi,%rax; shld $1,%r13,%rax; ret
+    let block = lifted(&[0x48, 0x0f, 0xad, 0xf8, 0x4c, 0x0f, 0xa4, 0xe8, 0x01, 0xc3]);
+    let register = |number, size| Operand::Register { number, size };
+    let (right, left) = (block.operations[0].1, block.operations[1].1);
+    let to = register(0, 8);
+    let shift = |is_left, from, count| Operation::ShiftDouble { is_left, to, from, count };
+    assert_eq!(right, shift(false, register(7, 8), register(1, 1)));
+    assert_eq!(left, shift(true, register(13, 8), Operand::Immediate(1)));
+}
+
+#[test]
 fn bytes_that_are_not_code_stop_it() {
     assert_eq!(lifted(&[0x06]).exit, Exit::Stop);
     assert_eq!(lifted(&[]).exit, Exit::Stop);

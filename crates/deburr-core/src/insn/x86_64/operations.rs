@@ -220,6 +220,12 @@ fn modelled(insn: &Instruction) -> Option<Operation> {
         M::Cqo => Some(Operation::SpreadSign(8)),
         M::Cpuid => Some(Operation::CpuId),
         M::Xgetbv => Some(Operation::ReadExtendedControl),
+        M::Shld | M::Shrd => Some(Operation::ShiftDouble {
+            is_left: insn.mnemonic() == M::Shld,
+            to: operand(insn, 0)?,
+            from: operand(insn, 1)?,
+            count: operand(insn, 2)?,
+        }),
         M::Stosb | M::Stosw | M::Stosd | M::Stosq if insn.has_rep_prefix() => {
             Some(Operation::FillMemory(insn.memory_size().size() as u8))
         }

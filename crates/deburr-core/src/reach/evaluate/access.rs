@@ -523,7 +523,9 @@ impl Run<'_, '_, '_> {
             for (offset, length, old) in slots {
                 let is_within = (length == size || value.is_any()) && offset < end;
                 let added = if is_within { value } else { Value::LOST.opened(value.is_open()) };
-                let joined = self.pool.join(old, added, false);
+                // What is anything for sure is no more of a doubt by that.
+                let joined =
+                    if old.is_any() && !old.is_doubt() { old } else { self.pool.join(old, added, false) };
                 state.store(&mut self.pool, offset, length, joined);
             }
         } else {

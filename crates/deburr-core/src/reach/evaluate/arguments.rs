@@ -66,6 +66,7 @@ pub(super) fn reads(operation: &Operation) -> u32 {
         }
         O::TestBit { value, bit } => source(value) | source(bit),
         O::Multiply { left, right, .. } => source(left) | source(right),
+        O::ShiftDouble { to, from, count, .. } => source(to) | source(from) | source(count),
         O::Unary { to, .. } | O::Step { to, .. } => source(to),
         O::CountBits { to, from, .. } => destination(to) | source(from),
         O::SetIf { to, .. } | O::Pop(to) => destination(to),
@@ -119,6 +120,7 @@ pub(super) fn writes(operation: &Operation) -> u32 {
         | O::MoveSigned { to, .. }
         | O::Compute { to, .. }
         | O::WithCarry { to, .. }
+        | O::ShiftDouble { to, .. }
         | O::Unary { to, .. }
         | O::Step { to, .. }
         | O::CountBits { to, .. }

@@ -19,6 +19,9 @@ pub(super) struct Leaving<'b> {
     pub certainty: Certainty,
 }
 
+/// Registers that hold nothing where a function is entered, as bits: rax and r11. Who pushes one makes room on the stack.
+const UNDEFINED: u32 = 1 | 1 << 11;
+
 /// The stack pointer's register.
 const STACK_POINTER: u8 = 4;
 
@@ -31,8 +34,17 @@ impl Run<'_, '_, '_> {
         let (mut state, at, context, certainty) = (it.state.clone(), it.at, it.context, it.certainty);
         let block = self.file.block(at);
         let mut written = 0;
+        let is_entry = self.contexts.get(context as usize).is_some_and(|it| it.function == at);
         for (_, operation) in &block.operations {
-            self.step(node, &mut state, operation);
+            match operation {
+                Operation::Push(Operand::Register { number, .. })
+                    if is_entry && UNDEFINED & !written & 1 << number != 0 =>
+                {
+                    let top = self.pool.plus(state.register(STACK_POINTER), 8_u64.wrapping_neg());
+                    state.set(STACK_POINTER, top);
+                }
+                _ => self.step(node, &mut state, operation),
+            }
             written |= arguments::writes(operation);
         }
         self.clobber_more(context, written);

@@ -243,6 +243,10 @@ impl Run<'_, '_, '_> {
                 self.write(node, state, &Operand::Register { number: *to, size: *size }, value);
                 state.set_flags(Flags::Unknown(Value::TOP.opened(value.is_doubt())));
             }
+            Operation::ShiftDouble { is_left, to, from, count } => {
+                let count = self.read(node, state, count);
+                self.shift_double(node, state, (*is_left, to, from), count);
+            }
             Operation::Unary { kind, to } => {
                 let value = self.read(node, state, to);
                 let zero = self.pool.constant(0);
@@ -295,6 +299,39 @@ impl Run<'_, '_, '_> {
             }
             _ => {}
         }
+    }
+
+    fn shift_double(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (is_left, to, from): (bool, &Operand, &Operand),
+        count: Value,
+    ) {
+        use Arithmetic as A;
+        let size = to.size();
+        let width = u64::from(size) * 8;
+        let (one, other) = (self.read(node, state, to), self.read(node, state, from));
+        // The processor looks at as many bits of the count as a shift of the operand needs.
+        let bits = self.pool.as_constant(count).map(|count| count & (width.max(32) - 1));
+        let result = match bits {
+            Some(0) => return,
+            Some(bits) if bits < width => {
+                let (here, there) =
+                    if is_left { (A::ShiftLeft, A::ShiftRight) } else { (A::ShiftRight, A::ShiftLeft) };
+                let (near, far) = (self.pool.constant(bits), self.pool.constant(width - bits));
+                let kept = self.pool.compute(here, one, near, size);
+                let added = self.pool.compute(there, other, far, size);
+                self.pool.compute(A::Or, kept, added, size).opened(count.is_open())
+            }
+            _ => {
+                self.lose_value(one);
+                self.lose_value(other);
+                Value::LOST
+            }
+        };
+        state.set_flags(Flags::Sign(result, size));
+        self.write(node, state, to, result);
     }
 
     fn compute(&mut self, node: NodeId, state: &mut State, kind: Arithmetic, to: &Operand, from: &Operand) {

@@ -51,7 +51,9 @@ pub(crate) struct Evaluation<'e, 'a> {
 struct Without {
     /// Whether nothing is.
     is_dead: bool,
-    /// The features without which something surely is.
+    /// The features without which something is.
+    live: FeatureSet,
+    /// Those without which it surely is.
     certain: FeatureSet,
 }
 
@@ -203,10 +205,9 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                 return Found::Guarded(guard);
             }
         }
-        match found.certain.is_empty() {
-            true => Found::Open,
-            false => self.required(start, &needed, found.certain, permitted),
-        }
+        // What is in doubt while other answers are open may be sure on a CPU that gives them all.
+        let lacking = if found.certain.is_empty() { found.live } else { found.certain };
+        self.required(start, &needed, lacking, permitted)
     }
 
     /// Whether the file reads variables of the environment.
@@ -222,7 +223,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         question: impl Fn(Feature) -> Question,
     ) -> Option<Without> {
         let strongest = all.strongest();
-        let mut found = Without { is_dead: true, certain: FeatureSet::EMPTY };
+        let mut found = Without { is_dead: true, live: FeatureSet::EMPTY, certain: FeatureSet::EMPTY };
         for feature in all.iter() {
             // Where the CPU lacks what implies it, it may lack this too: that model is the wider one.
             let is_implied = !strongest.contains(feature);
@@ -234,6 +235,9 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             for (at, _) in users() {
                 let block = live.at(self.address(*at)).and_then(|node| live.block(node));
                 found.is_dead &= block.is_none();
+                if block.is_some() {
+                    found.live = found.live.with(feature);
+                }
                 if block.is_some_and(|block| block.certainty == Certainty::Certain) {
                     found.certain = found.certain.with(feature);
                 }
