@@ -20,7 +20,7 @@ use crate::reach::memory::file::File;
 use crate::reach::value::pool::Places;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Features that the operating system grants the use of before any instruction uses them, by what it hands out: a protection
@@ -126,9 +126,20 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             return;
         }
         let hits = self.hits();
-        for verdict in verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
-            let Some(hits) = hits.get(&verdict.start) else { continue };
-            match self.judge(verdict.start, hits, permitted) {
+        let mut settled: BTreeSet<CodeOffset> = BTreeSet::new();
+        // What is only in doubt takes what the others leave of the budget.
+        let all =
+            [false, true].into_iter().flat_map(|has_time| (0..verdicts.len()).map(move |it| (it, has_time)));
+        for (index, has_time) in all.collect::<Vec<_>>() {
+            let Some(verdict) = verdicts.get_mut(index).filter(|verdict| is_open(verdict)) else { continue };
+            let Some(hits) = hits.get(&verdict.start).filter(|_| !settled.contains(&verdict.start)) else {
+                continue;
+            };
+            let found = self.judge(verdict.start, hits, permitted, has_time);
+            if !matches!(found, Found::Open) {
+                settled.insert(verdict.start);
+            }
+            match found {
                 Found::Guarded(guard) if verdict.reach != Reach::Guarded => {
                     self.guard(verdict, hits, permitted, guard);
                 }
@@ -175,7 +186,8 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         self.file.address(self.file.image.svma(at))
     }
 
-    fn judge(&self, start: CodeOffset, hits: &[FeatureHit], permitted: FeatureSet) -> Found {
+    /// `has_time`: whether known CPUs are asked also where nothing is sure on a model.
+    fn judge(&self, start: CodeOffset, hits: &[FeatureHit], permitted: FeatureSet, has_time: bool) -> Found {
         let needed: Vec<(CodeOffset, FeatureSet)> = hits
             .iter()
             .map(|hit| (hit.at, self.needs(hit, permitted)))
@@ -206,8 +218,11 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             }
         }
         // What is in doubt while other answers are open may be sure on a CPU that gives them all.
-        let lacking = if found.certain.is_empty() { found.live } else { found.certain };
-        self.required(start, &needed, lacking, permitted)
+        match found.certain.is_empty() {
+            true if has_time => self.required(start, &needed, found.live, permitted),
+            true => Found::Open,
+            false => self.required(start, &needed, found.certain, permitted),
+        }
     }
 
     /// Whether the file reads variables of the environment.
