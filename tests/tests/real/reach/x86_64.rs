@@ -1311,6 +1311,26 @@ case!(
 );
 
 case!(
+    a_pointer_that_others_find_by_a_link_and_call_is_required,
+    Case { sources: &["trap_beside_question.c -DBY_LINK"], ..NEEDS_AVX2 }
+);
+
+case!(
+    a_pointer_that_is_stored_to_what_others_keep_is_required,
+    Case { sources: &["trap_beside_question.c -DBY_HEAP"], ..NEEDS_AVX2 }
+);
+
+case!(
+    what_stands_after_a_call_of_code_behind_data_is_required,
+    Case { sources: &["trap_falls_through.c -DAFTER_DATA"], ..NEEDS_AVX2 }
+);
+
+case!(
+    what_is_pushed_at_an_entry_and_returned_to_is_required,
+    Case { sources: &["trap_entered_at_once.c"], ..NEEDS_AVX2 }
+);
+
+case!(
     what_stands_after_a_call_that_falls_through_is_required,
     Case { sources: &["trap_falls_through.c"], ..NEEDS_AVX2 }
 );

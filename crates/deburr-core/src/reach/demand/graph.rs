@@ -41,6 +41,8 @@ pub(super) struct Graph {
     pub edges: Vec<Vec<Vertex>>,
     /// By where it begins, an object's number.
     pub objects: FxHashMap<u64, Vertex>,
+    /// Where the objects begin, in the order of their numbers, if the program may write to them.
+    writable: Vec<Option<u64>>,
 }
 
 impl Graph {
@@ -52,6 +54,7 @@ impl Graph {
             functions: vec![Function::default(); all.len()],
             edges: vec![Vec::new(); all.len()],
             objects: FxHashMap::default(),
+            writable: Vec::new(),
         };
         for function in all {
             if let Some(whole) = program.whole_index_at(function.start)
@@ -195,10 +198,13 @@ impl Graph {
         let object = places.object(place);
         if let Some(mention) = mention {
             self.word(file, by, place);
-            if data.is_writable
-                && let Some(it) = self.functions.get_mut(by as usize)
-            {
+            let through = file.linkage.cell(file.svma(place)).filter(|_| data.is_offset_table);
+            let through = through.map(|to| file.address(to)).filter(|&to| file.is_writable(to));
+            if let Some(it) = self.functions.get_mut(by as usize) {
                 match mention.kind {
+                    // What the linker's table of addresses is used for is the address in it.
+                    _ if through.is_some() => it.taken.extend(through),
+                    _ if !data.is_writable => {}
                     MentionKind::Taken => it.taken.push(place),
                     _ => {
                         let end = place.saturating_add(u64::from(mention.bytes.max(1)));
@@ -217,7 +223,7 @@ impl Graph {
             return known;
         }
         let mut pending = vec![start];
-        self.add_object(start);
+        self.add_object(file, start);
         while let Some(object) = pending.pop() {
             let Some(&vertex) = self.objects.get(&object) else { continue };
             for pointer in file.pointers_in(places, object) {
@@ -227,7 +233,7 @@ impl Graph {
                 }
                 let to = places.object(pointer);
                 if !self.objects.contains_key(&to) {
-                    self.add_object(to);
+                    self.add_object(file, to);
                     pending.push(to);
                 }
                 if let Some(&to) = self.objects.get(&to) {
@@ -238,9 +244,15 @@ impl Graph {
         self.objects.get(&start).copied().unwrap_or_default()
     }
 
-    fn add_object(&mut self, start: u64) {
+    fn add_object(&mut self, file: &File<'_, '_>, start: u64) {
         self.objects.insert(start, self.edges.len() as Vertex);
         self.edges.push(Vec::new());
+        self.writable.push(Some(start).filter(|&start| file.is_writable(start)));
+    }
+
+    /// Where an object begins that the program may write to, by its number.
+    pub(super) fn writable_object(&self, vertex: Vertex) -> Option<u64> {
+        *self.writable.get((vertex as usize).checked_sub(self.functions.len())?)?
     }
 }
 
@@ -286,7 +298,8 @@ fn falls_through(file: &File<'_, '_>, range: &function::Function) -> bool {
     let mut falls = false;
     while at < end {
         let block = file.block(at);
-        falls = matches!(block.exit, Exit::Next(_) | Exit::Branch { .. });
+        // A block does not end where a symbol says that a function does.
+        falls = block.end.0 > end || matches!(block.exit, Exit::Next(_) | Exit::Branch { .. });
         at = block.end.0.max(at.saturating_add(1));
     }
     falls

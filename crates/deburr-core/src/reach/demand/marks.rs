@@ -101,12 +101,17 @@ impl Demand {
             if !seen.insert(vertex) {
                 continue;
             }
-            if let Some(function) = self.graph.functions.get(vertex as usize) {
-                data.words.extend(&function.used);
-                data.taken.extend(&function.taken);
-                data.has_thread |= function.uses_thread;
+            let named = self.graph.edges.get(vertex as usize).map(Vec::as_slice).unwrap_or_default();
+            match self.graph.functions.get(vertex as usize) {
+                Some(function) => {
+                    data.words.extend(&function.used);
+                    data.taken.extend(&function.taken);
+                    data.has_thread |= function.uses_thread;
+                }
+                // Whoever reads a pointer may read and write all of the object that it leads to.
+                None => data.taken.extend(named.iter().filter_map(|&it| self.graph.writable_object(it))),
             }
-            pending.extend(self.graph.edges.get(vertex as usize).into_iter().flatten());
+            pending.extend(named);
         }
         for places in [&mut data.words, &mut data.taken] {
             places.sort_unstable();

@@ -476,9 +476,8 @@ impl Run<'_, '_, '_> {
             self.escape(value, Escape::Foreign);
             return;
         }
-        if !self.memory.store(&mut self.pool, at, size, value) {
-            return;
-        }
+        self.memory.store(&mut self.pool, at, size, value);
+        // Also what the cell already allowed: a word that holds anything may now hold this address.
         let escape = match context_of(at) {
             Some(context) => self.frame_escape(context, frame_offset(at)),
             None => self.memory.escape_of(&self.pool, at),
@@ -505,9 +504,8 @@ impl Run<'_, '_, '_> {
                 return;
             }
             self.extra_cost += 4;
-            if self.memory.store_somewhere(&mut self.pool, object, size, value)
-                && let Some(escape) = self.memory.escape_within(self.pool.places.object(object))
-            {
+            self.memory.store_somewhere(&mut self.pool, object, size, value);
+            if let Some(escape) = self.memory.escape_within(self.pool.places.object(object)) {
                 self.escape(value, escape);
             }
             return;

@@ -35,10 +35,12 @@ impl Run<'_, '_, '_> {
         let block = self.file.block(at);
         let mut written = 0;
         let is_entry = self.contexts.get(context as usize).is_some_and(|it| it.function == at);
+        // A return may enter what was pushed.
+        let makes_room = is_entry && block.exit != Exit::Return;
         for (_, operation) in &block.operations {
             match operation {
                 Operation::Push(Operand::Register { number, .. })
-                    if is_entry && UNDEFINED & !written & 1 << number != 0 =>
+                    if makes_room && UNDEFINED & !written & 1 << number != 0 =>
                 {
                     let top = self.pool.plus(state.register(STACK_POINTER), 8_u64.wrapping_neg());
                     state.set(STACK_POINTER, top);

@@ -74,14 +74,22 @@ impl<'f, 'a> File<'f, 'a> {
         svma.0.wrapping_add(self.bias)
     }
 
-    /// What code names and does.
+    /// What code names and does. Each function is decoded from where it begins, whatever stands before it.
     pub(crate) fn mentions(&self) -> Vec<Mention> {
+        let (arch, is_fixed) = (self.image.arch, self.image.is_fixed);
+        let starts: Vec<Svma> =
+            self.program.functions().iter().map(|function| self.image.svma(function.start)).collect();
         let mut all = Vec::new();
         for code in &self.image.code {
-            let is_fixed = self.image.is_fixed;
-            operations::mentions(self.image.arch, code.bytes, code.extent.start, is_fixed, |mention| {
-                all.push(mention);
-            });
+            let (mut at, mut rest) = (code.extent.start, code.bytes);
+            let after = starts.partition_point(|&start| start <= at);
+            let cuts = starts.get(after..).unwrap_or_default().iter();
+            for &cut in cuts.take_while(|&&cut| cut < code.extent.end).chain([&code.extent.end]) {
+                let length = cut.0.saturating_sub(at.0) as usize;
+                let (piece, others) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                operations::mentions(arch, piece, at, is_fixed, |mention| all.push(mention));
+                (at, rest) = (cut, others);
+            }
         }
         all
     }

@@ -237,17 +237,18 @@ impl Memory {
         self.load_word(file, pool, (at, 8), reader, true)
     }
 
-    /// Joins a value into a place. Returns whether that changed anything.
-    pub(crate) fn store(&mut self, pool: &mut Pool, at: u64, size: u8, value: Value) -> bool {
+    /// Joins a value into a place.
+    pub(crate) fn store(&mut self, pool: &mut Pool, at: u64, size: u8, value: Value) {
         if value.is_bottom() || region(at) == Some(Region::Import) {
-            return false;
+            return;
         }
         let offset = (at & 7) as u8;
         if offset + size > 8 {
             let first = 8 - offset;
             let (low, high) = (part_of(pool, value, 0, first), part_of(pool, value, first, size - first));
-            let is_low = self.store(pool, at, first, low);
-            return self.store(pool, at + u64::from(first), size - first, high) || is_low;
+            self.store(pool, at, first, low);
+            self.store(pool, at + u64::from(first), size - first, high);
+            return;
         }
         let word = at & !7;
         let cell = cell(&mut self.cells, &mut self.words, pool, word);
@@ -269,7 +270,6 @@ impl Memory {
                 self.woken.extend(readers);
             }
         }
-        changed
     }
 
     /// The words of the object that an address is in that were loaded or stored to.
@@ -323,10 +323,10 @@ impl Memory {
         }
     }
 
-    /// A store somewhere in an object. Returns whether that changed anything.
-    pub(crate) fn store_somewhere(&mut self, pool: &mut Pool, address: u64, size: u8, value: Value) -> bool {
+    /// A store somewhere in an object.
+    pub(crate) fn store_somewhere(&mut self, pool: &mut Pool, address: u64, size: u8, value: Value) {
         if value.is_bottom() || region(address) == Some(Region::Import) {
-            return false;
+            return;
         }
         let object = pool.places.object(address);
         let old = self.whole.get(&object).copied();
@@ -339,11 +339,10 @@ impl Memory {
             }
         };
         if old == Some(new) {
-            return false;
+            return;
         }
         self.whole.insert(object, new);
         self.wake_readers(pool, address);
-        true
     }
 
     /// What an object of the file holds before any code runs, at any place of some size.
