@@ -1,6 +1,9 @@
 //! A level that a `LazyLock` works out at the first use, behind which functions of two levels stand.
-use std::arch::x86_64::{__m256i, _mm_crc32_u32, _mm256_add_epi32, _mm256_loadu_si256, _mm256_storeu_si256};
+use std::arch::x86_64::_mm_crc32_u32;
 use std::sync::LazyLock;
+
+mod kernel;
+use kernel::twice_avx2;
 
 #[derive(Clone, Copy)]
 enum Level {
@@ -18,18 +21,6 @@ static LEVEL: LazyLock<Level> = LazyLock::new(|| {
         Level::Plain
     }
 });
-
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn twice_avx2(x: &mut [i32; 8]) -> &'static str {
-    let at = x.as_mut_ptr().cast::<__m256i>();
-    // SAFETY: eight numbers lie there.
-    unsafe {
-        let v = _mm256_loadu_si256(at);
-        _mm256_storeu_si256(at, _mm256_add_epi32(v, v));
-    }
-    "avx2"
-}
 
 #[inline(never)]
 #[target_feature(enable = "sse4.2")]

@@ -1,18 +1,8 @@
 //! The pointer of the memchr crate: an atomic that begins at a function which detects, stores the choice and calls it.
-use std::arch::x86_64::{__m256i, _mm256_add_epi32, _mm256_loadu_si256, _mm256_storeu_si256};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn twice_avx2(x: &mut [i32; 8]) -> &'static str {
-    let at = x.as_mut_ptr().cast::<__m256i>();
-    // SAFETY: eight numbers lie there.
-    unsafe {
-        let v = _mm256_loadu_si256(at);
-        _mm256_storeu_si256(at, _mm256_add_epi32(v, v));
-    }
-    "avx2"
-}
+mod kernel;
+use kernel::twice_avx2;
 
 #[inline(never)]
 fn twice_plain(x: &mut [i32; 8]) -> &'static str {

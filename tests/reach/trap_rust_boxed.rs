@@ -1,5 +1,6 @@
 //! A boxed trait object that is made after a check for AVX2, or where the program has few arguments.
-use std::arch::x86_64::{__m256i, _mm256_add_epi32, _mm256_loadu_si256, _mm256_storeu_si256};
+mod kernel;
+use kernel::twice_avx2;
 
 trait Kernel {
     fn run(&self, x: &mut [i32; 8]) -> &'static str;
@@ -7,18 +8,6 @@ trait Kernel {
 
 struct Wide;
 struct Plain;
-
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn twice_avx2(x: &mut [i32; 8]) -> &'static str {
-    let at = x.as_mut_ptr().cast::<__m256i>();
-    // SAFETY: eight numbers lie there.
-    unsafe {
-        let v = _mm256_loadu_si256(at);
-        _mm256_storeu_si256(at, _mm256_add_epi32(v, v));
-    }
-    "avx2"
-}
 
 impl Kernel for Wide {
     #[inline(never)]

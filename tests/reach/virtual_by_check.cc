@@ -1,19 +1,5 @@
 /* An object whose virtual function uses AVX2 is made only after a check. */
-#include "kernels.h"
-#include <memory>
-
-K_AVX2(ka)
-
-struct Kernel {
-    virtual int run(const int *p, int k) = 0;
-    virtual ~Kernel() {}
-};
-struct Base : Kernel {
-    NI int run(const int *p, int k) override { return plain(p, k); }
-};
-struct Wide : Kernel {
-    NI int run(const int *p, int k) override { return ka(p, k); }
-};
+#include "virtual_kernel.h"
 
 NI std::unique_ptr<Kernel> make() {
     __builtin_cpu_init();

@@ -2,7 +2,7 @@
 //!
 //! In: a program, as the sweep found it. Out: the same, with what its instructions need in the mode in which they are executed. SVE
 //! instructions between an `smstart` and the last `smstop` before the next one need SME: a kernel for SME runs on CPUs that have no SVE.
-//! An earlier `smstop` is that of a path which returns early.
+//! An earlier `smstop` belongs to a path that returns early.
 
 use super::program::Program;
 use crate::address::CodeOffset;

@@ -53,7 +53,7 @@ pub(crate) enum Behaviour {
     AnswersLeaf,
     /// Returns an entry of the auxiliary vector: the first argument says which.
     ReadsAuxiliary,
-    /// What a function does that no row is about; what it returns may depend on the CPU, though its prototype is known.
+    /// Has the effects of a function without a row; its result may depend on the CPU, although its prototype is known.
     Anything,
     /// Finds something in another file by its name: what is found may say anything.
     FindsCode,
@@ -119,8 +119,8 @@ pub(crate) const fn only_waits(number: u64, operation: u64) -> bool {
     number == FUTEX && matches!(operation & OPERATION, 0 | 1 | 9 | 10)
 }
 
-/// Whether a function says nothing of the CPU: those of the C library and of C++'s standard library (by their mangled names, Itanium
-/// C++ ABI 5.1.4) do not, unless a row says otherwise.
+/// Whether the result of a function does not depend on the CPU: true for the C library and for C++'s standard library (by mangled names,
+/// Itanium C++ ABI 5.1.4), unless a row says otherwise.
 pub(crate) fn is_silent(name: &str) -> bool {
     match behaviour(name) {
         Some(does) => {

@@ -9,7 +9,7 @@
 //! | `value` | abstract values, interned |
 //! | `cpu` | models of CPUs: what `cpuid` and `xgetbv` answer |
 //! | `memory` | the file as it is loaded, and the cells of its data, of the heap and of frames |
-//! | `demand` | which functions the question is about |
+//! | `demand` | which functions are relevant |
 //! | `evaluate` | the transfer function, calls, exceptions, what other files' functions do |
 //! | `live` | the roots, and what is live on a model |
 //! | `verdict` | which functions are dead without what they need, and how that changes today's verdicts |

@@ -1302,22 +1302,22 @@ case!(
 
 case!(
     a_pointer_that_others_keep_and_call_is_required,
-    Case { sources: &["trap_beside_question.c"], ..NEEDS_AVX2 }
+    Case { sources: &["trap_irrelevant_callee.c"], ..NEEDS_AVX2 }
 );
 
 case!(
     a_pointer_that_a_thread_keeps_and_others_call_is_required,
-    Case { sources: &["trap_beside_question.c -DBY_THREAD"], ..NEEDS_AVX2 }
+    Case { sources: &["trap_irrelevant_callee.c -DBY_THREAD"], ..NEEDS_AVX2 }
 );
 
 case!(
     a_pointer_that_others_find_by_a_link_and_call_is_required,
-    Case { sources: &["trap_beside_question.c -DBY_LINK"], ..NEEDS_AVX2 }
+    Case { sources: &["trap_irrelevant_callee.c -DBY_LINK"], ..NEEDS_AVX2 }
 );
 
 case!(
     a_pointer_that_is_stored_to_what_others_keep_is_required,
-    Case { sources: &["trap_beside_question.c -DBY_HEAP"], ..NEEDS_AVX2 }
+    Case { sources: &["trap_irrelevant_callee.c -DBY_HEAP"], ..NEEDS_AVX2 }
 );
 
 case!(

@@ -297,7 +297,7 @@ pub(crate) struct Mention {
     pub at: Svma,
     /// How.
     pub kind: MentionKind,
-    /// The address; 0 where the kind has none.
+    /// The address; 0 for kinds without one.
     pub place: u64,
     /// Bytes that are read or written there.
     pub bytes: u16,

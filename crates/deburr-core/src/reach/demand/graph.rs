@@ -2,14 +2,18 @@
 
 use crate::function;
 use crate::image::linkage::Import;
-use crate::insn::operations::{Exit, Mention, MentionKind, Operand, Operation};
+use crate::insn::operations::{Block, Exit, Mention, MentionKind, Operand, Operation};
 use crate::reach::knowledge::{self, Behaviour};
 use crate::reach::memory::file::{File, Target};
 use crate::reach::value::pool::Places;
 use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// The register of the first argument.
 const FIRST: u8 = 7;
+
+/// The C library's function for entries of the auxiliary vector; with underscores before it, its name for itself.
+const GETAUXVAL: &str = "getauxval";
 
 /// A function or an object, by number: functions first.
 pub(super) type Vertex = u32;
@@ -163,7 +167,7 @@ impl Graph {
         let does = knowledge::behaviour(name);
         let answers = matches!(does, Some(Behaviour::AnswersLeaf | Behaviour::ReadsAuxiliary))
             || crate::function::reach::Checks::answers(name);
-        let queries = answers && !(name.ends_with("getauxval") && asks_of_others(file, function));
+        let queries = answers && !(name.ends_with(GETAUXVAL) && asks_of_others(file, function));
         let Some(it) = self.functions.get_mut(function as usize) else { return };
         it.queries |= queries;
         it.uses_thread |= does == Some(Behaviour::FindsThreadMemory);
@@ -202,7 +206,7 @@ impl Graph {
             let through = through.map(|to| file.address(to)).filter(|&to| file.is_writable(to));
             if let Some(it) = self.functions.get_mut(by as usize) {
                 match mention.kind {
-                    // What the linker's table of addresses is used for is the address in it.
+                    // A load from the linker's table of addresses takes the address that it holds.
                     _ if through.is_some() => it.taken.extend(through),
                     _ if !data.is_writable => {}
                     MentionKind::Taken => it.taken.push(place),
@@ -217,7 +221,7 @@ impl Graph {
         self.join(by, vertex);
     }
 
-    /// The number of an object. What it holds from the start is looked through the first time.
+    /// The number of an object. The first time, the addresses that it holds before any code runs are added.
     fn object(&mut self, file: &File<'_, '_>, places: &Places, start: u64) -> Vertex {
         if let Some(&known) = self.objects.get(&start) {
             return known;
@@ -256,51 +260,27 @@ impl Graph {
     }
 }
 
-/// Whether all calls of a function of another file are for entries of the auxiliary vector that say nothing of the CPU.
+/// Whether a function calls `getauxval` only for entries of the auxiliary vector that say nothing of the CPU.
 fn asks_of_others(file: &File<'_, '_>, function: Vertex) -> bool {
-    let Some(range) = file.program.functions().get(function as usize) else { return false };
-    let (mut at, end) =
-        (file.address(file.image.svma(range.start)), file.address(file.image.svma(range.end)));
-    let mut found = false;
-    while at < end {
-        let block = file.block(at);
-        let word = match block.exit {
-            Exit::Call { target, .. } => match file.target(target.0) {
-                Target::Word(word) => Some(word),
-                Target::Code(_) => None,
-            },
-            Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
-                Some(address.displacement)
-            }
+    let Some(function) = file.program.functions().get(function as usize) else { return false };
+    let is_for_others = |(_, block): (u64, Rc<Block>)| {
+        let Some(Target::Word(word)) = file.callee(&block.exit) else { return None };
+        file.linkage.import(file.svma(word)).filter(|import| import.name.ends_with(GETAUXVAL))?;
+        let entry = block.operations.iter().rev().find_map(|(_, operation)| match operation {
+            Operation::Move { to: Operand::Register { number: FIRST, .. }, from } => Some(*from),
             _ => None,
-        };
-        let import = word.and_then(|word| file.linkage.import(file.svma(word)));
-        if import.is_some_and(|import| import.name.ends_with("getauxval")) {
-            found = true;
-            let key = block.operations.iter().rev().find_map(|(_, operation)| match operation {
-                Operation::Move { to: Operand::Register { number: FIRST, .. }, from } => Some(*from),
-                _ => None,
-            });
-            match key {
-                Some(Operand::Immediate(key)) if !knowledge::is_of_the_cpu(key) => {}
-                _ => return false,
-            }
-        }
-        at = block.end.0.max(at.saturating_add(1));
-    }
-    found
+        });
+        Some(matches!(entry, Some(Operand::Immediate(entry)) if !knowledge::is_of_the_cpu(entry)))
+    };
+    let calls: Vec<bool> = file.blocks(function).filter_map(is_for_others).collect();
+    !calls.is_empty() && !calls.contains(&false)
 }
 
 /// Whether the last instruction of a function goes on to what stands after it, as assemblers' code may.
-fn falls_through(file: &File<'_, '_>, range: &function::Function) -> bool {
-    let (mut at, end) =
-        (file.address(file.image.svma(range.start)), file.address(file.image.svma(range.end)));
-    let mut falls = false;
-    while at < end {
-        let block = file.block(at);
-        // A block does not end where a symbol says that a function does.
-        falls = block.end.0 > end || matches!(block.exit, Exit::Next(_) | Exit::Branch { .. });
-        at = block.end.0.max(at.saturating_add(1));
-    }
-    falls
+fn falls_through(file: &File<'_, '_>, function: &function::Function) -> bool {
+    let end = file.address(file.image.svma(function.end));
+    // A block does not end where a symbol says that a function does.
+    file.blocks(function).last().is_some_and(|(_, block)| {
+        block.end.0 > end || matches!(block.exit, Exit::Next(_) | Exit::Branch { .. })
+    })
 }

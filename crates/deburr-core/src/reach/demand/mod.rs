@@ -1,11 +1,11 @@
-//! Demand: which functions the question is about.
+//! Demand: which functions are relevant to the question whether code above the first level is live.
 //!
-//! In: what code names and does, function by function. Out: for each function whether it leads to an instruction above the first level,
-//! asks what the CPU is, or reads what such a function keeps. All others are *beside* the question: they compute nothing that the CPU
-//! decides, so a call of one is what a call of another file's function is, unless it is handed something that leads back.
+//! In: what code names and does, function by function. Out: the relevant functions. A function is relevant if it leads to an instruction
+//! above the first level, leads to a query of the CPU, or names data that those name which lead to a query. An irrelevant function
+//! computes nothing that the CPU decides; a call of it is opaque, like a call of another file's function.
 
 mod graph;
 mod limits;
-mod marks;
+mod relevance;
 
-pub(crate) use marks::{Beside, Demand};
+pub(crate) use relevance::{Demand, Irrelevant};

@@ -424,7 +424,7 @@ impl Run<'_, '_, '_> {
             let context = self.context_of_node(node);
             match self.contexts.get(context as usize) {
                 Some(it) if it.is_shared => self.store_cell(at, size, value),
-                Some(it) if it.is_leaked => self.unseen.push((offset, size)),
+                Some(it) if it.is_leaked => self.unpublished.push((offset, size)),
                 _ => {}
             }
             return;
@@ -443,18 +443,18 @@ impl Run<'_, '_, '_> {
         self.store_cell(at, size, value);
     }
 
-    /// What a block has stored to its own frame, and still holds, is seen by whoever has the address when control leaves it: before,
-    /// nobody else runs. What it has overwritten itself is not: compilers push a register to move the stack pointer.
-    pub(super) fn show_stores(&mut self, context: ContextId, state: &State) {
-        let mut unseen = std::mem::take(&mut self.unseen);
-        unseen.sort_unstable();
-        unseen.dedup();
-        for &(offset, size) in &unseen {
+    /// Others see the stores of a block to its own frame when control leaves it, not before. A value that the block has overwritten
+    /// itself is never seen.
+    pub(super) fn publish_stores(&mut self, context: ContextId, state: &State) {
+        let mut unpublished = std::mem::take(&mut self.unpublished);
+        unpublished.sort_unstable();
+        unpublished.dedup();
+        for &(offset, size) in &unpublished {
             let value = state.load(&mut self.pool, offset, size);
             self.store_cell(frame(context).wrapping_add_signed(offset.into()), size, value);
         }
-        unseen.clear();
-        self.unseen = unseen;
+        unpublished.clear();
+        self.unpublished = unpublished;
     }
 
     /// The path has stored to a word of the file's data. Others may write to one whose address went out of sight.
@@ -477,7 +477,7 @@ impl Run<'_, '_, '_> {
             return;
         }
         self.memory.store(&mut self.pool, at, size, value);
-        // Also what the cell already allowed: a word that holds anything may now hold this address.
+        // Even if the cell does not change: a word that holds anything may now hold this address.
         let escape = match context_of(at) {
             Some(context) => self.frame_escape(context, frame_offset(at)),
             None => self.memory.escape_of(&self.pool, at),
@@ -521,7 +521,7 @@ impl Run<'_, '_, '_> {
             for (offset, length, old) in slots {
                 let is_within = (length == size || value.is_any()) && offset < end;
                 let added = if is_within { value } else { Value::LOST.opened(value.is_open()) };
-                // What is anything for sure is no more of a doubt by that.
+                // A slot that holds anything for sure does not become doubtful.
                 let joined =
                     if old.is_any() && !old.is_doubt() { old } else { self.pool.join(old, added, false) };
                 state.store(&mut self.pool, offset, length, joined);

@@ -53,7 +53,7 @@ fn vector_destination(operand: &VectorOperand) -> u32 {
 pub(super) fn reads(operation: &Operation) -> u32 {
     use Operation as O;
     match operation {
-        // What a narrow write leaves of the register is nobody's: compilers extend a result before they use more of it.
+        // A narrow write does not read the register: compilers extend a result before they use more of it.
         O::Move { to, from } | O::MoveSigned { to, from } => destination(to) | source(from),
         O::TakeAddress { address, .. } => in_address(address),
         O::Compute { to, from, .. }
@@ -189,23 +189,15 @@ impl<'r> Run<'r, '_, '_> {
                     leave(self, target.0, &mut pending);
                     pending.push((next.0, written));
                 }
-                Exit::Call { target, next } => {
-                    let target = self.file.target(target.0);
-                    read |= self.arguments_of_target(target, depth, &block) & !written;
-                    if self.comes_back(target) {
+                Exit::Call { next, .. } | Exit::CallIndirect { next, .. } => {
+                    let callee = self.file.callee(&block.exit);
+                    let passed = callee.map(|callee| self.arguments_of_target(callee, depth, &block));
+                    let pointer =
+                        if let Exit::CallIndirect { target, .. } = block.exit { source(&target) } else { 0 };
+                    read |= passed.unwrap_or(pointer | ALL) & !written;
+                    if callee.is_none_or(|callee| self.comes_back(callee)) {
                         pending.push((next.0, written | ALL));
                     }
-                }
-                Exit::CallIndirect { target: Operand::Memory(address), next } if address.is_static() => {
-                    let target = Target::Word(address.displacement);
-                    read |= self.arguments_of_target(target, depth, &block) & !written;
-                    if self.comes_back(target) {
-                        pending.push((next.0, written | ALL));
-                    }
-                }
-                Exit::CallIndirect { target, next } => {
-                    read |= (source(&target) | ALL) & !written;
-                    pending.push((next.0, written | ALL));
                 }
                 Exit::JumpIndirect(target) => read |= (source(&target) | ALL) & !written,
                 Exit::Return | Exit::Stop => {}
@@ -237,7 +229,7 @@ impl<'r> Run<'r, '_, '_> {
         }
     }
 
-    /// Whether a call may come back. What stands after one that does not is other code.
+    /// Whether a call may come back. The code after a call that does not belongs to another path.
     pub(super) fn comes_back(&mut self, target: Target) -> bool {
         match self.file.settled(target) {
             Target::Code(function) => self.demand.returns(self.file, function),
@@ -248,7 +240,7 @@ impl<'r> Run<'r, '_, '_> {
         }
     }
 
-    /// How many of the [`ARGUMENTS`] an import is passed, at most, if that is known. `address`: what a register holds, if that is one.
+    /// Maximum number of the [`ARGUMENTS`] that an import is passed, if it is known. `address`: the address in a register, if it holds one.
     pub(super) fn passed(&self, name: &str, address: impl Fn(u8) -> Option<u64>) -> Option<usize> {
         let count = match knowledge::passed(name)? {
             Passed::Registers(count) => count.into(),
@@ -257,7 +249,7 @@ impl<'r> Run<'r, '_, '_> {
                 usize::from(place) + 1 + self.file.conversions(format)?
             }
         };
-        // The two after these are no arguments of the C library.
+        // The C library takes no arguments in the two after these.
         Some(count.min(INTEGERS))
     }
 

@@ -66,8 +66,8 @@ impl Run<'_, '_, '_> {
         is_only: bool,
         state: &mut State,
     ) -> Option<Returned> {
-        if let Some(beside) = self.beside(from.node, function, state) {
-            return self.call_beside(from, (function, beside), state);
+        if let Some(irrelevant) = self.irrelevant(from.node, function, state) {
+            return self.call_irrelevant(from, (function, irrelevant), state);
         }
         let call = u64::from(from.context) << 48 ^ from.block.exit_at.0;
         let wanted = self.results_read(from.context, next);
@@ -182,8 +182,7 @@ impl Run<'_, '_, '_> {
 
     /// Calls something that is not known. Functions whose address went out of sight are roots already.
     fn call_unknown(&mut self, from: Leaving<'_>, value: Value, next: Option<u64>, mut state: State) {
-        let is_known = !value.is_doubt() && from.certainty == Certainty::Certain;
-        let how = if is_known { Escape::Foreign } else { Escape::Lost };
+        let how = if value.is_doubt() { Escape::Lost } else { from.certainty.escape() };
         for number in ARGUMENTS {
             let argument = state.register(number);
             self.hand_over(from, &mut state, (argument, Value::TOP.opened(true)), how);

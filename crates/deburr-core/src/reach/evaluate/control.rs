@@ -19,7 +19,7 @@ pub(super) struct Leaving<'b> {
     pub certainty: Certainty,
 }
 
-/// Registers that hold nothing where a function is entered, as bits: rax and r11. Who pushes one makes room on the stack.
+/// Registers without a value at a function's entry, as bits: rax and r11. A push of one only makes room on the stack.
 const UNDEFINED: u32 = 1 | 1 << 11;
 
 /// The stack pointer's register.
@@ -50,7 +50,7 @@ impl Run<'_, '_, '_> {
             written |= arguments::writes(operation);
         }
         self.clobber_more(context, written);
-        self.show_stores(context, &state);
+        self.publish_stores(context, &state);
         let cost =
             4 + block.operations.len() as u64 / 2 + (state.slots.len() + state.effects.len()) as u64 / 4;
         self.leave(Leaving { node, context, block: &block, certainty }, state);

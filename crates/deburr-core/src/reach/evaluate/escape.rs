@@ -91,10 +91,22 @@ impl Run<'_, '_, '_> {
     }
 
     fn escape_object(&mut self, address: u64, escape: Escape) {
-        let object = self.pool.places.object(address);
-        let is_known = self.memory.escaped.get(&object).is_some_and(|known| *known >= escape);
-        if is_known || !self.pool.places.is_taken(address) {
+        if !self.pool.places.is_taken(address) || !self.escape_contents(address, escape) {
             return;
+        }
+        if region(address).is_none() {
+            let pointers = self.file.pointers_in(&self.pool.places, address);
+            for pointer in pointers.into_iter().take(MAX_ESCAPING_POINTERS) {
+                self.escape_address(pointer, escape);
+            }
+        }
+    }
+
+    /// The address of an object goes out of sight, with all that was stored in it. Returns whether that is new.
+    pub(super) fn escape_contents(&mut self, address: u64, escape: Escape) -> bool {
+        let object = self.pool.places.object(address);
+        if self.memory.escaped.get(&object).is_some_and(|known| *known >= escape) {
+            return false;
         }
         self.memory.escaped.insert(object, escape);
         self.memory.wake_readers(&self.pool, address);
@@ -105,12 +117,7 @@ impl Run<'_, '_, '_> {
         for word in self.memory.words_of(&self.pool, address).to_vec() {
             self.escape_stored(word, escape);
         }
-        if region(address).is_none() {
-            let pointers = self.file.pointers_in(&self.pool.places, address);
-            for pointer in pointers.into_iter().take(MAX_ESCAPING_POINTERS) {
-                self.escape_address(pointer, escape);
-            }
-        }
+        true
     }
 
     /// Stores to a frame are seen by others from now on.

@@ -5,7 +5,7 @@
 //! and throw.
 
 use super::control::Leaving;
-use super::run::{Certainty, Run};
+use super::run::Run;
 use super::state::ARGUMENTS;
 use super::state::State;
 use crate::insn::operations::Arithmetic;
@@ -193,13 +193,9 @@ impl Run<'_, '_, '_> {
 
     /// All arguments go to code of another file.
     fn hand_out(&mut self, from: Leaving<'_>, name: &str, state: &State) {
-        let escape = match from.certainty {
-            Certainty::Certain => Escape::Foreign,
-            Certainty::Doubtful => Escape::Lost,
-        };
         for (place, number) in ARGUMENTS.into_iter().enumerate() {
             let bytes = self.extent(name, place, state);
-            self.escape_bytes(state.register(number), escape, bytes);
+            self.escape_bytes(state.register(number), from.certainty.escape(), bytes);
         }
     }
 

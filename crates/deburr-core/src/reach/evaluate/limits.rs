@@ -38,7 +38,7 @@ pub(super) const MAX_ALLOCATOR_BLOCKS: usize = 14;
 /// Maximum of pointers of one object that are followed when it goes out of sight.
 pub(super) const MAX_ESCAPING_POINTERS: usize = 4096;
 
-/// Maximum of objects that are looked through for what leads back to the question.
+/// Maximum of objects behind the arguments of a call that are searched for relevant addresses; after it the callee is evaluated.
 pub(super) const MAX_CARRIED: usize = 64;
 
 /// Blocks of a function, after which each of its registers counts as read. Detectors have up to some hundred.

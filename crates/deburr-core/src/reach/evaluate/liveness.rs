@@ -21,7 +21,7 @@ const RESULTS: u32 = (1 | 1 << 2) << 16;
 
 /// What happens to registers at one place.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum Transfer {
     /// Some are read, and then some overwritten.
     Use { read: u32, written: u32 },
     /// One is moved to another.
@@ -30,20 +30,20 @@ enum Step {
     Swap(u8, u8),
 }
 
-impl Step {
+impl Transfer {
     /// `saves`: whether a register that is pushed holds what the caller had in it.
-    fn of(operation: &Operation, saves: bool) -> Step {
+    fn of(operation: &Operation, saves: bool) -> Transfer {
         match *operation {
             Operation::Move {
                 to: Operand::Register { number: to, size: 4 | 8 },
                 from: Operand::Register { number: from, .. },
-            } => Step::Copy { to, from },
+            } => Transfer::Copy { to, from },
             Operation::Exchange {
                 left: Operand::Register { number: left, size: 8 },
                 right: Operand::Register { number: right, size: 8 },
-            } => Step::Swap(left, right),
-            Operation::Push(ref operand) if !saves => Step::Use { read: source(operand), written: 0 },
-            _ => Step::Use { read: reads(operation), written: overwrites(operation) },
+            } => Transfer::Swap(left, right),
+            Operation::Push(ref operand) if !saves => Transfer::Use { read: source(operand), written: 0 },
+            _ => Transfer::Use { read: reads(operation), written: overwrites(operation) },
         }
     }
 
@@ -52,10 +52,10 @@ impl Step {
         let is_live = |number: u8| after >> number & 0x1_0001 != 0;
         let without = |number: u8| !(0x1_0001 << number);
         match self {
-            Step::Use { read, written } => after & !(written | written << 16) | read,
-            Step::Copy { to, from } if to == from => after,
-            Step::Copy { to, from } => after & without(to) | u32::from(is_live(to)) << from,
-            Step::Swap(one, other) => {
+            Transfer::Use { read, written } => after & !(written | written << 16) | read,
+            Transfer::Copy { to, from } if to == from => after,
+            Transfer::Copy { to, from } => after & without(to) | u32::from(is_live(to)) << from,
+            Transfer::Swap(one, other) => {
                 let rest = after & without(one) & without(other);
                 rest | u32::from(is_live(one)) << other | u32::from(is_live(other)) << one
             }
@@ -66,7 +66,7 @@ impl Step {
 /// A block, and what is live where it begins.
 #[derive(Debug, Default)]
 struct Lives {
-    steps: Vec<Step>,
+    transfers: Vec<Transfer>,
     /// What is overwritten in it.
     written: u32,
     /// What is read in it, also after it was written.
@@ -95,7 +95,8 @@ impl Equations for Liveness {
         let Some(block) = self.blocks.get(node as usize) else { return 1 };
         let next = block.next.iter().filter_map(|next| self.blocks.get(*next as usize));
         let after = next.fold(block.after, |live, next| live | next.live);
-        let live = block.steps.iter().rev().fold(after, |live, step| step.before(live)) | block.entered_with;
+        let live = block.transfers.iter().rev().fold(after, |live, transfer| transfer.before(live))
+            | block.entered_with;
         let before = if live == block.live { Vec::new() } else { block.before.clone() };
         if let Some(block) = self.blocks.get_mut(node as usize) {
             block.live = live;
@@ -163,7 +164,7 @@ impl Run<'_, '_, '_> {
         for (_, operation) in &block.operations {
             let is_own =
                 matches!(operation, Operation::Push(operand) if source(operand) & lives.written != 0);
-            lives.steps.push(Step::of(operation, block.start.0 == function && !is_own));
+            lives.transfers.push(Transfer::of(operation, block.start.0 == function && !is_own));
             lives.mentioned |= reads(operation);
             lives.written |= overwrites(operation);
         }
@@ -192,17 +193,10 @@ impl Run<'_, '_, '_> {
             Exit::Return => lives.after = RESULTS,
             Exit::Call { .. } | Exit::CallIndirect { .. } | Exit::Stop => {}
         }
-        let callee = match block.exit {
-            Exit::Call { target, .. } => Some(self.file.target(target.0)),
-            Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
-                Some(Target::Word(address.displacement))
-            }
-            Exit::CallIndirect { target, .. } => {
-                used = source(&target) | ALL;
-                None
-            }
-            _ => None,
-        };
+        let callee = self.file.callee(&block.exit);
+        if let (Exit::CallIndirect { target, .. }, None) = (block.exit, callee) {
+            used = source(&target) | ALL;
+        }
         if let Some(callee) = callee {
             used = self.arguments_of_target(callee, 0, block);
         }
@@ -220,7 +214,7 @@ impl Run<'_, '_, '_> {
         {
             written = CALLER_SAVED & EVERY;
         }
-        lives.steps.push(Step::Use { read: used, written });
+        lives.transfers.push(Transfer::Use { read: used, written });
         lives.written |= written;
         (lives, next)
     }

@@ -32,6 +32,16 @@ pub(crate) enum Certainty {
     Certain,
 }
 
+impl Certainty {
+    /// How far an address goes out of sight that is handed over here.
+    pub(super) const fn escape(self) -> Escape {
+        match self {
+            Certainty::Doubtful => Escape::Lost,
+            Certainty::Certain => Escape::Foreign,
+        }
+    }
+}
+
 /// A block in a context.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -130,9 +140,9 @@ pub(crate) struct Run<'r, 'f, 'a> {
     /// What the current node's evaluation has cost beyond its operations.
     pub(super) extra_cost: u64,
     /// By offset and bytes, what the current node has stored to its own frame, and others will see.
-    pub(super) unseen: Vec<(i32, u8)>,
+    pub(super) unpublished: Vec<(i32, u8)>,
     /// What is not evaluated, and whose data counts as read and written.
-    pub(super) shown: FxHashSet<u32>,
+    pub(super) exposed: FxHashSet<u32>,
 }
 
 impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
@@ -161,8 +171,8 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             current: None,
             outside: Value::TOP.opened(file.image.kind == Kind::SharedObject),
             extra_cost: 0,
-            unseen: Vec::new(),
-            shown: FxHashSet::default(),
+            unpublished: Vec::new(),
+            exposed: FxHashSet::default(),
         }
     }
 
@@ -293,15 +303,15 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         context
     }
 
-    /// The loader, or code of another file, calls a function. Returns the context that it enters, if the question is about that.
+    /// The loader, or code of another file, calls a function. Returns the context that it enters, unless the function is irrelevant.
     pub(crate) fn root(
         &mut self,
         address: u64,
         certainty: Certainty,
         first: Option<Value>,
     ) -> Option<ContextId> {
-        if let Some(beside) = self.demand.beside(self.file, address).filter(|it| it.is_large) {
-            self.show_data(beside.number);
+        if let Some(irrelevant) = self.demand.irrelevant(self.file, address) {
+            self.expose_data(irrelevant.number);
             return None;
         }
         self.enter_root(address, certainty, first)

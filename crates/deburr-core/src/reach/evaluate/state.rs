@@ -56,7 +56,7 @@ pub(crate) struct State {
 /// more in it; r10 is the chain of nested functions.
 pub(crate) const ARGUMENTS: [u8; 8] = [7, 6, 2, 1, 8, 9, 0, 10];
 
-/// How many of them, at their beginning, hold integers and addresses.
+/// The number of registers at the beginning of [`ARGUMENTS`] that hold integers and addresses.
 pub(crate) const INTEGERS: usize = 6;
 
 /// The registers that a call may change: general ones in bits 0 to 15, vector registers in bits 16 to 31. All but rbx, rsp, rbp and

@@ -4,7 +4,7 @@
 //! loaded ([`BIAS`]). What the loader fills in is what it makes of relocations.
 
 use crate::address::{Extent, Svma};
-use crate::function::Program;
+use crate::function::{Function, Program};
 use crate::image::linkage::ThreadWordKind;
 use crate::image::{Image, Kind, Linkage};
 use crate::insn::operations::{self, Block, Exit, Mention, MentionKind, Operand};
@@ -361,16 +361,36 @@ impl<'f, 'a> File<'f, 'a> {
         site.contains(svma).then(|| self.address(*pad))
     }
 
+    /// What a call at the end of a block leads to, if the file says so.
+    pub(crate) fn callee(&self, exit: &Exit) -> Option<Target> {
+        match exit {
+            Exit::Call { target, .. } => Some(self.target(target.0)),
+            Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
+                Some(Target::Word(address.displacement))
+            }
+            _ => None,
+        }
+    }
+
+    /// The blocks of a function or of a part, with where they begin, from its start to its end.
+    pub(crate) fn blocks(&self, function: &Function) -> impl Iterator<Item = (u64, Rc<Block>)> {
+        let (mut at, end) =
+            (self.address(self.image.svma(function.start)), self.address(self.image.svma(function.end)));
+        std::iter::from_fn(move || {
+            let start = Some(at).filter(|&at| at < end)?;
+            let block = self.block(start);
+            at = block.end.0.max(start.saturating_add(1));
+            Some((start, block))
+        })
+    }
+
     /// Places of a function that a jump through a table may lead to: what follows an unconditional end of a block and no
     /// direct jump leads to.
     pub(crate) fn orphans(&self, function: u64) -> Vec<u64> {
         let at = self.image.code_offset(self.svma(function));
-        let Some(range) = at.and_then(|at| self.program.function_at(at)) else { return Vec::new() };
-        let (mut at, end) =
-            (self.address(self.image.svma(range.start)), self.address(self.image.svma(range.end)));
+        let Some(function) = at.and_then(|at| self.program.function_at(at)) else { return Vec::new() };
         let (mut found, mut targets, mut ended) = (Vec::new(), Vec::new(), false);
-        while at < end {
-            let block = self.block(at);
+        for (at, block) in self.blocks(function) {
             if ended {
                 found.push(at);
             }
@@ -378,7 +398,6 @@ impl<'f, 'a> File<'f, 'a> {
                 targets.push(target.0);
             }
             ended = matches!(block.exit, Exit::Jump(_) | Exit::JumpIndirect(_) | Exit::Return | Exit::Stop);
-            at = block.end.0.max(at.saturating_add(1));
         }
         targets.sort_unstable();
         found.retain(|place| targets.binary_search(place).is_err());

@@ -77,9 +77,9 @@ pub(crate) struct Memory {
     /// By object of the file and size, what it holds before any code runs.
     initials: FxHashMap<(u64, u8), Rc<Initial>>,
     /// Words that code which is not followed reads and writes.
-    shown: FxHashSet<u64>,
+    exposed: FxHashSet<u64>,
     /// The objects that these are in.
-    partly_shown: FxHashSet<u64>,
+    partly_exposed: FxHashSet<u64>,
     /// What looking through objects has cost since it was taken from here.
     pub(crate) cost: u64,
     /// Who has to look again.
@@ -288,11 +288,11 @@ impl Memory {
     }
 
     /// Code that is not followed reads and writes a word. Returns whether that is new.
-    pub(crate) fn show_word(&mut self, pool: &Pool, word: u64) -> bool {
-        let is_new = self.shown.insert(word);
+    pub(crate) fn expose_word(&mut self, pool: &Pool, word: u64) -> bool {
+        let is_new = self.exposed.insert(word);
         if is_new {
             let object = pool.places.object(word);
-            self.partly_shown.insert(object);
+            self.partly_exposed.insert(object);
             self.woken.extend(self.cells.get(&word).into_iter().flat_map(|cell| &cell.readers));
             self.woken.extend(self.whole_readers.get(&object).into_iter().flatten());
         }
@@ -302,13 +302,13 @@ impl Memory {
     /// How far an object went out of sight, or some word of it.
     pub(crate) fn escape_within(&self, object: u64) -> Option<Escape> {
         let escape = self.escaped.get(&object).copied();
-        escape.max(self.partly_shown.contains(&object).then_some(Escape::Foreign))
+        escape.max(self.partly_exposed.contains(&object).then_some(Escape::Foreign))
     }
 
     /// How far a place of the file's data, of the heap or of a thread went out of sight.
     pub(crate) fn escape_of(&self, pool: &Pool, at: u64) -> Option<Escape> {
         let escape = self.escaped.get(&pool.places.object(at)).copied();
-        escape.max(self.shown.contains(&(at & !7)).then_some(Escape::Foreign))
+        escape.max(self.exposed.contains(&(at & !7)).then_some(Escape::Foreign))
     }
 
     /// Wakes all who have read of an object.

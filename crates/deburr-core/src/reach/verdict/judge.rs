@@ -63,7 +63,7 @@ enum Found {
     Guarded(Option<Guard>),
     /// Live without it.
     Required { features: FeatureSet, at: CodeOffset, gap: Gap, path: Vec<Step> },
-    /// Neither is shown.
+    /// Neither is exposed.
     Open,
 }
 
@@ -127,31 +127,40 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         }
         let hits = self.hits();
         let mut settled: BTreeSet<CodeOffset> = BTreeSet::new();
-        // What is only in doubt takes what the others leave of the budget.
-        let all =
-            [false, true].into_iter().flat_map(|has_time| (0..verdicts.len()).map(move |it| (it, has_time)));
-        for (index, has_time) in all.collect::<Vec<_>>() {
-            let Some(verdict) = verdicts.get_mut(index).filter(|verdict| is_open(verdict)) else { continue };
-            let Some(hits) = hits.get(&verdict.start).filter(|_| !settled.contains(&verdict.start)) else {
-                continue;
-            };
-            let found = self.judge(verdict.start, hits, permitted, has_time);
-            if !matches!(found, Found::Open) {
-                settled.insert(verdict.start);
-            }
-            match found {
-                Found::Guarded(guard) if verdict.reach != Reach::Guarded => {
-                    self.guard(verdict, hits, permitted, guard);
+        // Known CPUs are asked last: functions that are only in doubt get what the others leave of the budget.
+        for asks_cpus in [false, true] {
+            for verdict in verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
+                let Some(hits) = hits.get(&verdict.start).filter(|_| !settled.contains(&verdict.start))
+                else {
+                    continue;
+                };
+                let found = self.judge(verdict.start, hits, permitted, asks_cpus);
+                if !matches!(found, Found::Open) {
+                    settled.insert(verdict.start);
+                    self.revise_one(verdict, (hits, permitted), found);
                 }
-                Found::Required { features, at, gap, path } if !verdict.reach.is_unsafe() => {
-                    let is_under = !gap.proven.is_empty();
-                    verdict.reach = if is_under { Reach::UnderGuarded } else { Reach::Required };
-                    (verdict.features, verdict.at, verdict.path) = (features, at, path);
-                    (verdict.gaps, verdict.guard) = (vec![gap], None);
-                    (verdict.contradiction, verdict.because) = (None, None);
-                }
-                _ => {}
             }
+        }
+    }
+
+    fn revise_one(
+        &self,
+        verdict: &mut Verdict,
+        (hits, permitted): (&[FeatureHit], FeatureSet),
+        found: Found,
+    ) {
+        match found {
+            Found::Guarded(guard) if verdict.reach != Reach::Guarded => {
+                self.guard(verdict, hits, permitted, guard);
+            }
+            Found::Required { features, at, gap, path } if !verdict.reach.is_unsafe() => {
+                let is_under = !gap.proven.is_empty();
+                verdict.reach = if is_under { Reach::UnderGuarded } else { Reach::Required };
+                (verdict.features, verdict.at, verdict.path) = (features, at, path);
+                (verdict.gaps, verdict.guard) = (vec![gap], None);
+                (verdict.contradiction, verdict.because) = (None, None);
+            }
+            _ => {}
         }
     }
 
@@ -186,8 +195,8 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         self.file.address(self.file.image.svma(at))
     }
 
-    /// `has_time`: whether known CPUs are asked also where nothing is sure on a model.
-    fn judge(&self, start: CodeOffset, hits: &[FeatureHit], permitted: FeatureSet, has_time: bool) -> Found {
+    /// `asks_cpus`: whether known CPUs are asked also about code that is only doubtfully live on every model.
+    fn judge(&self, start: CodeOffset, hits: &[FeatureHit], permitted: FeatureSet, asks_cpus: bool) -> Found {
         let needed: Vec<(CodeOffset, FeatureSet)> = hits
             .iter()
             .map(|hit| (hit.at, self.needs(hit, permitted)))
@@ -217,9 +226,9 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                 return Found::Guarded(guard);
             }
         }
-        // What is in doubt while other answers are open may be sure on a CPU that gives them all.
+        // A CPU that gives all answers may settle a doubt that comes from the open ones.
         match found.certain.is_empty() {
-            true if has_time => self.required(start, &needed, found.live, permitted),
+            true if asks_cpus => self.required(start, &needed, found.live, permitted),
             true => Found::Open,
             false => self.required(start, &needed, found.certain, permitted),
         }

@@ -1,24 +1,24 @@
-//! Calls of functions that the question is not about: see [`crate::reach::demand`].
+//! Opaque calls: of large functions that are irrelevant ([`crate::reach::demand`]).
 //!
-//! Such a function computes nothing that the CPU decides. A call of it is what a call of another file's function is: it may read and
-//! write all that it is handed, and the data that it names. Where it is handed something that leads back to the question, as a closure
-//! or a table, it is evaluated.
+//! An irrelevant function computes nothing that the CPU decides. A call of it has the effects of a call of another file's function: it may
+//! read and write all that it is handed, and the data that it names. It is evaluated nevertheless if it is handed something relevant, as a
+//! closure or a table of functions.
 
 use super::control::Leaving;
 use super::limits::MAX_CARRIED;
-use super::run::{Certainty, Returned, Run};
+use super::run::{Returned, Run};
 use super::state::{ARGUMENTS, CALLER_SAVED, State};
 use crate::engine::solver::NodeId;
-use crate::reach::demand::Beside;
+use crate::reach::demand::Irrelevant;
 use crate::reach::memory::Escape;
 use crate::reach::value::pool::Value;
 use crate::reach::value::region::{THREAD_BASE, context_of, frame_offset, region};
 use rustc_hash::FxHashSet;
 
 impl Run<'_, '_, '_> {
-    /// The function of a call, if the question is neither about it nor about what it is handed.
-    pub(super) fn beside(&mut self, node: NodeId, function: u64, state: &State) -> Option<Beside> {
-        let beside = self.demand.beside(self.file, function).filter(|it| it.is_large)?;
+    /// The function of a call, if the call is opaque: neither the function nor what it is handed is relevant.
+    pub(super) fn irrelevant(&mut self, node: NodeId, function: u64, state: &State) -> Option<Irrelevant> {
+        let irrelevant = self.demand.irrelevant(self.file, function)?;
         let read = self.arguments_of(function, 0);
         let mut pending: Vec<u64> = Vec::new();
         for number in ARGUMENTS.into_iter().filter(|&number| read >> number & 1 == 1) {
@@ -30,26 +30,26 @@ impl Run<'_, '_, '_> {
             if !seen.insert(object) {
                 continue;
             }
-            if seen.len() > MAX_CARRIED || self.leads_back(address) {
+            if seen.len() > MAX_CARRIED || self.is_relevant_address(address) {
                 return None;
             }
             for value in self.held(node, state, address) {
                 pending.extend(self.pool.addresses(value));
             }
         }
-        Some(beside)
+        Some(irrelevant)
     }
 
-    /// Whether the question is about an address itself.
-    fn leads_back(&self, address: u64) -> bool {
+    /// Whether an address is relevant by itself.
+    fn is_relevant_address(&self, address: u64) -> bool {
         match region(address) {
             Some(_) => false,
-            None if self.pool.places.is_code(address) => self.demand.asks(self.file, address),
-            None => self.demand.asks_object(self.pool.places.object(address)),
+            None if self.pool.places.is_code(address) => self.demand.is_relevant(self.file, address),
+            None => self.demand.is_relevant_object(self.pool.places.object(address)),
         }
     }
 
-    /// What was stored in the object that an address is in.
+    /// The values that were stored in the object that an address is in.
     fn held(&self, node: NodeId, state: &State, address: u64) -> Vec<Value> {
         let Some(context) = context_of(address) else {
             let object = self.pool.places.object(address);
@@ -71,29 +71,25 @@ impl Run<'_, '_, '_> {
         values
     }
 
-    /// Calls such a function. Returns what comes back, if anything does.
-    pub(super) fn call_beside(
+    /// Calls such a function. Returns its results, if it may come back.
+    pub(super) fn call_irrelevant(
         &mut self,
         from: Leaving<'_>,
-        (function, beside): (u64, Beside),
+        (function, irrelevant): (u64, Irrelevant),
         state: &mut State,
     ) -> Option<Returned> {
-        self.show_data(beside.number);
+        self.expose_data(irrelevant.number);
         let read = self.arguments_of(function, 0);
-        let anything = Value::TOP.opened(beside.is_open);
-        let how = match from.certainty {
-            Certainty::Certain => Escape::Foreign,
-            Certainty::Doubtful => Escape::Lost,
-        };
+        let anything = Value::TOP.opened(irrelevant.is_open);
         for number in ARGUMENTS.into_iter().filter(|&number| read >> number & 1 == 1) {
             let argument = state.register(number);
-            self.hand_over(from, state, (argument, anything), how);
+            self.hand_over(from, state, (argument, anything), from.certainty.escape());
         }
         self.lose_stack_arguments(from.node, state);
         self.clobber_more(from.context, CALLER_SAVED);
         self.throw(from, state);
         let certainty = from.certainty;
-        beside.returns.then_some(Returned { values: [anything; 2], clobbers: CALLER_SAVED, certainty })
+        irrelevant.returns.then_some(Returned { values: [anything; 2], clobbers: CALLER_SAVED, certainty })
     }
 
     /// Code that is not followed gets an argument, and may write to what that leads to.
@@ -113,38 +109,24 @@ impl Run<'_, '_, '_> {
     }
 
     /// A function that is not evaluated reads and writes the data that it names.
-    pub(super) fn show_data(&mut self, function: u32) {
-        let mut shown = std::mem::take(&mut self.shown);
-        let data = self.demand.data_of(function, &mut shown);
-        self.shown = shown;
+    pub(super) fn expose_data(&mut self, function: u32) {
+        let mut exposed = std::mem::take(&mut self.exposed);
+        let data = self.demand.data_of(function, &mut exposed);
+        self.exposed = exposed;
         self.extra_cost += (data.words.len() + data.taken.len()) as u64;
         for word in data.words {
-            self.show_word(word);
+            self.expose_word(word);
         }
         let thread = data.has_thread.then_some(THREAD_BASE);
         for place in data.taken.into_iter().chain(thread) {
-            self.show_object(self.pool.places.object(place));
+            // The addresses that it holds before any code runs lead to nothing relevant.
+            self.escape_contents(place, Escape::Foreign);
         }
     }
 
-    /// Code that is not followed reads and writes a word, and nothing beside it.
-    fn show_word(&mut self, word: u64) {
-        if self.memory.show_word(&self.pool, word) {
-            self.escape_stored(word, Escape::Foreign);
-        }
-    }
-
-    /// The same of an object. What that holds from the start leads nowhere that the question is about.
-    fn show_object(&mut self, object: u64) {
-        if self.memory.escaped.get(&object).is_some_and(|known| *known >= Escape::Foreign) {
-            return;
-        }
-        self.memory.escaped.insert(object, Escape::Foreign);
-        self.memory.wake_readers(&self.pool, object);
-        if let Some(value) = self.memory.stored_somewhere(object) {
-            self.escape(value, Escape::Foreign);
-        }
-        for word in self.memory.words_of(&self.pool, object).to_vec() {
+    /// A function that is not evaluated reads and writes a word.
+    fn expose_word(&mut self, word: u64) {
+        if self.memory.expose_word(&self.pool, word) {
             self.escape_stored(word, Escape::Foreign);
         }
     }

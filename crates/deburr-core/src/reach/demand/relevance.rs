@@ -1,4 +1,4 @@
-//! What the graph says of each function.
+//! Relevance of functions, by reachability in the graph.
 
 use super::graph::{Graph, Vertex};
 use super::limits::{LARGE_OBJECT, SMALL, SMALL_OBJECT};
@@ -8,20 +8,20 @@ use crate::reach::memory::file::File;
 use crate::reach::value::pool::Places;
 use rustc_hash::FxHashSet;
 
-/// Which functions the question is about.
+/// Which functions are relevant.
 #[derive(Debug)]
 pub(crate) struct Demand {
     graph: Graph,
-    /// By function and object: whether the question is about it.
-    is_asked: Vec<bool>,
-    /// By function: whether what it returns may say something of the CPU after all.
+    /// By function and object.
+    is_relevant: Vec<bool>,
+    /// By function: whether its result may depend on the CPU after all, through functions of other files.
     is_open: Vec<bool>,
-    /// By function: whether it is too large to be evaluated beside the question.
+    /// By function: whether it is larger than [`SMALL`].
     is_large: Vec<bool>,
 }
 
 impl Demand {
-    /// `hits`: where the functions begin that the question is asked of.
+    /// `hits`: the functions with instructions above the first level, by where they begin.
     pub(crate) fn new(
         file: &File<'_, '_>,
         places: &Places,
@@ -37,7 +37,7 @@ impl Demand {
                 .collect()
         };
         let asking = above(&reverse, with(&|it| it.queries));
-        // What a function keeps that asks the CPU, others may read.
+        // Other functions may read the answer that a querying function keeps.
         let words = |from: u64, bytes: u64| {
             let object = places.object(from);
             let all = (from & !7..from.saturating_add(bytes)).step_by(8);
@@ -59,20 +59,20 @@ impl Demand {
                 || it.taken.iter().any(|&place| words(place, LARGE_OBJECT).any(|word| kept.contains(&word)))
         });
         roots.extend(hits.filter_map(|at| Some(file.program.whole_index_at(at)? as Vertex)));
-        let is_asked = above(&reverse, roots);
+        let is_relevant = above(&reverse, roots);
         let is_open = above(&reverse, with(&|it| it.is_open));
         let is_large = large(&graph);
-        Demand { graph, is_asked, is_open, is_large }
+        Demand { graph, is_relevant, is_open, is_large }
     }
 
-    /// Whether the question is about the function that an address is in.
-    pub(crate) fn asks(&self, file: &File<'_, '_>, address: u64) -> bool {
-        Graph::function_at(file, address).is_none_or(|it| self.is_asked.get(it as usize) != Some(&false))
+    /// Whether the function that an address is in is relevant.
+    pub(crate) fn is_relevant(&self, file: &File<'_, '_>, address: u64) -> bool {
+        Graph::function_at(file, address).is_none_or(|it| self.is_relevant.get(it as usize) != Some(&false))
     }
 
-    /// Whether the question is about what an object leads to from the start.
-    pub(crate) fn asks_object(&self, object: u64) -> bool {
-        self.graph.objects.get(&object).is_some_and(|&it| self.is_asked.get(it as usize) != Some(&false))
+    /// Whether an object leads to a relevant function by the addresses that it holds before any code runs.
+    pub(crate) fn is_relevant_object(&self, object: u64) -> bool {
+        self.graph.objects.get(&object).is_some_and(|&it| self.is_relevant.get(it as usize) != Some(&false))
     }
 
     /// Whether the function that an address is in may come back: it has a return, or a jump to elsewhere.
@@ -81,19 +81,17 @@ impl Demand {
         function.is_none_or(|function| function.returns)
     }
 
-    /// The number of a function beside the question, if an address is in one.
-    pub(crate) fn beside(&self, file: &File<'_, '_>, address: u64) -> Option<Beside> {
+    /// The function that an address is in, if calls of it are opaque: it is irrelevant, and large.
+    pub(crate) fn irrelevant(&self, file: &File<'_, '_>, address: u64) -> Option<Irrelevant> {
         let number = Graph::function_at(file, address)?;
         let function = self.graph.functions.get(number as usize)?;
-        (self.is_asked.get(number as usize) == Some(&false)).then(|| Beside {
-            number,
-            returns: function.returns,
-            is_open: self.is_open.get(number as usize) != Some(&false),
-            is_large: self.is_large.get(number as usize) != Some(&false),
-        })
+        let (is_relevant, is_large) =
+            (self.is_relevant.get(number as usize)?, self.is_large.get(number as usize)?);
+        let is_open = *self.is_open.get(number as usize)?;
+        (!is_relevant && *is_large).then_some(Irrelevant { number, returns: function.returns, is_open })
     }
 
-    /// The data of the file that a function gets to, but for that of functions that were seen before.
+    /// The data of the file that a function and its callees get to, without that of functions seen before.
     pub(crate) fn data_of(&self, function: u32, seen: &mut FxHashSet<u32>) -> Data {
         let mut data = Data::default();
         let mut pending = vec![function];
@@ -108,7 +106,7 @@ impl Demand {
                     data.taken.extend(&function.taken);
                     data.has_thread |= function.uses_thread;
                 }
-                // Whoever reads a pointer may read and write all of the object that it leads to.
+                // A function that reads a pointer may read and write the whole object behind it.
                 None => data.taken.extend(named.iter().filter_map(|&it| self.graph.writable_object(it))),
             }
             pending.extend(named);
@@ -132,16 +130,14 @@ pub(crate) struct Data {
     pub has_thread: bool,
 }
 
-/// A function beside the question.
+/// An irrelevant function.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beside {
+pub(crate) struct Irrelevant {
     pub number: u32,
     /// Whether it may come back.
     pub returns: bool,
-    /// Whether what it returns may say something of the CPU after all, by functions of other files.
+    /// Whether its result may depend on the CPU after all, through functions of other files.
     pub is_open: bool,
-    /// Whether it is large.
-    pub is_large: bool,
 }
 
 fn reversed(edges: &[Vec<Vertex>]) -> Vec<Vec<Vertex>> {
