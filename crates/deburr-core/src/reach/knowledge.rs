@@ -1,6 +1,7 @@
 //! What is known of functions of other files: `knowledge/imports.toml` → [`Behaviour`] by name, `knowledge/arguments.toml` →
 //! [`Passed`] by name, `knowledge/extents.toml` → [`Extent`] by name and argument.
 
+use deburr_cpu::Arch;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -61,8 +62,12 @@ pub(crate) enum Behaviour {
     CallsSystem,
     /// Returns a variable of the environment, or null.
     ReadsEnvironment,
+    /// Sets what a signal does: the first argument says which.
+    HandlesSignal,
     /// Returns the address of a thread's variable.
     FindsThreadMemory,
+    /// Returns how far a thread's variable is from its control block, and changes no other register.
+    FindsThreadOffset,
 }
 
 /// How many registers a function is passed arguments in.
@@ -111,12 +116,14 @@ pub(crate) fn extent(name: &str, argument: usize) -> Option<Extent> {
     *ROWS.get(name)?.get(argument)?
 }
 
-/// Whether a call of the system only waits at a word of memory, or wakes who waits there (Linux futex(2); 202 is its number on
-/// x86-64). Those two operations, and the same with a mask, write nothing.
-pub(crate) const fn only_waits(number: u64, operation: u64) -> bool {
-    const FUTEX: u64 = 202;
+/// Whether a call of the system only waits at a word of memory, or wakes who waits there (Linux futex(2), by its number). Those two operations, and the same with a mask, write nothing.
+pub(crate) const fn only_waits(arch: Arch, number: u64, operation: u64) -> bool {
+    let futex = match arch {
+        Arch::X86_64 => 202,
+        Arch::Aarch64 => 98,
+    };
     const OPERATION: u64 = 0x7f;
-    number == FUTEX && matches!(operation & OPERATION, 0 | 1 | 9 | 10)
+    number == futex && matches!(operation & OPERATION, 0 | 1 | 9 | 10)
 }
 
 /// Whether the result of a function does not depend on the CPU: true for the C library and for C++'s standard library (by mangled names,
@@ -177,7 +184,9 @@ fn named(does: &str) -> Option<Behaviour> {
         "finds-code" => B::FindsCode,
         "calls-system" => B::CallsSystem,
         "reads-environment" => B::ReadsEnvironment,
+        "handles-signal" => B::HandlesSignal,
         "finds-thread-memory" => B::FindsThreadMemory,
+        "finds-thread-offset" => B::FindsThreadOffset,
         _ => return None,
     })
 }

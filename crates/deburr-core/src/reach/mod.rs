@@ -14,6 +14,7 @@
 //! | `live` | the roots, and what is live on a model |
 //! | `verdict` | which functions are dead without what they need, and how that changes today's verdicts |
 
+mod abi;
 mod cpu;
 mod demand;
 mod evaluate;

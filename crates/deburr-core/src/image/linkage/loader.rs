@@ -53,23 +53,27 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) 
 fn thread_template(elf: &Elf<'_>) -> Option<ThreadTemplate> {
     let segment = elf.segments.iter().find(|segment| segment.kind == PT_TLS)?;
     let length = segment.memory_size.checked_next_multiple_of(segment.alignment.max(1))?;
-    Some(ThreadTemplate { initial: Extent::sized(Svma(segment.svma), segment.file_size), length })
+    let initial = Extent::sized(Svma(segment.svma), segment.file_size);
+    Some(ThreadTemplate { initial, length, alignment: segment.alignment })
 }
 
 /// The word by which a thread's variable is found, where a relocation is for one.
 fn thread_word(elf: &Elf<'_>, symbols: Option<&SymbolTable<'_>>, rela: &Rela) -> Option<ThreadWord> {
-    const DTPMOD64: u32 = 16;
-    const DTPOFF64: u32 = 17;
-    const TPOFF64: u32 = 18;
-    if elf.arch != Arch::X86_64 || !matches!(rela.kind, DTPMOD64..=TPOFF64) {
+    // R_X86_64_DTPMOD64, DTPOFF64, TPOFF64 and TLSDESC; R_AARCH64_TLS_DTPMOD64, DTPREL64, TPREL64 and TLSDESC.
+    let [module, in_module, from_block, descriptor] = match elf.arch {
+        Arch::X86_64 => [16, 17, 18, 36],
+        Arch::Aarch64 => [1028, 1029, 1030, 1031],
+    };
+    if ![module, in_module, from_block, descriptor].contains(&rela.kind) {
         return None;
     }
     let symbol = symbols.and_then(|table| table.get(rela.symbol)).filter(|_| rela.symbol != 0);
     let offset = symbol.map_or(0, |symbol| symbol.value).wrapping_add_signed(rela.addend);
     let kind = match rela.kind {
         _ if symbol.is_some_and(|symbol| symbol.section == 0) => ThreadWordKind::Elsewhere,
-        DTPMOD64 => ThreadWordKind::Module,
-        DTPOFF64 => ThreadWordKind::Offset(offset),
+        kind if kind == module => ThreadWordKind::Module,
+        kind if kind == in_module => ThreadWordKind::Offset(offset),
+        kind if kind == descriptor => ThreadWordKind::Descriptor(offset),
         _ => ThreadWordKind::FromBlock(offset),
     };
     Some(ThreadWord { at: Svma(rela.offset), kind })

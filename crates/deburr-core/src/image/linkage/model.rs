@@ -37,6 +37,8 @@ pub struct ThreadTemplate {
     pub initial: Extent,
     /// How long it is, up to a multiple of its alignment.
     pub length: u64,
+    /// What its address is a multiple of.
+    pub alignment: u64,
 }
 
 /// A word that the loader fills in so that a thread's variable is found by it.
@@ -55,6 +57,9 @@ pub enum ThreadWordKind {
     Module,
     /// How far from the start of the file's variables.
     Offset(u64),
+    /// The first of two words of a descriptor of a variable, by where that is in the file's thread-local memory. A call of what the
+    /// word holds, with its own address, returns the variable's distance from the thread's control block.
+    Descriptor(u64),
     /// The same, as a distance from the thread's control block.
     FromBlock(u64),
     /// A variable of another file.

@@ -8,6 +8,7 @@ mod arithmetic;
 mod facts;
 mod features;
 mod fields;
+mod operations;
 mod plain;
 mod reload;
 mod reserved;
@@ -23,6 +24,7 @@ mod tests;
 pub use arithmetic::arithmetic;
 pub use facts::{decode, step};
 pub use features::{feature_group_count, features_of};
+pub(crate) use operations::{lift, mentions};
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};
 pub use reload::loads_in_place;

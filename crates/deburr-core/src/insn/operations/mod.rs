@@ -9,26 +9,26 @@ pub(crate) mod model;
 mod tests;
 
 pub(crate) use model::{
-    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Operand, Operation,
-    VectorOperand,
+    Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Nzcv, Operand,
+    Operation, Test, VECTORS, VectorOperand,
 };
 
 use crate::address::Svma;
-use crate::insn::x86_64;
+use crate::insn::{aarch64, x86_64};
 use deburr_cpu::Arch;
 
-/// Lifts the block that begins at an address; `code` are the bytes from there on. `None` where the architecture has no
-/// lifter.
-pub(crate) fn lift(arch: Arch, code: &[u8], svma: Svma) -> Option<Block> {
+/// Lifts the block that begins at an address; `code` are the bytes from there on.
+pub(crate) fn lift(arch: Arch, code: &[u8], svma: Svma) -> Block {
     match arch {
-        Arch::X86_64 => Some(x86_64::lift(code, svma)),
-        Arch::Aarch64 => None,
+        Arch::X86_64 => x86_64::lift(code, svma),
+        Arch::Aarch64 => aarch64::lift(code, svma),
     }
 }
 
 /// Hands out what a run of code names and does, without lifting it.
 pub(crate) fn mentions(arch: Arch, code: &[u8], svma: Svma, is_fixed: bool, found: impl FnMut(Mention)) {
-    if arch == Arch::X86_64 {
-        x86_64::mentions(code, svma, is_fixed, found);
+    match arch {
+        Arch::X86_64 => x86_64::mentions(code, svma, is_fixed, found),
+        Arch::Aarch64 => aarch64::mentions(code, svma, found),
     }
 }

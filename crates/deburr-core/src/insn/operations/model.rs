@@ -9,6 +9,10 @@ pub(crate) struct Address {
     pub base: Option<u8>,
     /// The number of the index register.
     pub index: Option<u8>,
+    /// How many low bytes of the index count.
+    pub index_bytes: u8,
+    /// Whether they are extended by their sign instead of by zeros.
+    pub is_index_signed: bool,
     /// What the index is multiplied by.
     pub scale: u8,
     /// What is added; without registers the address itself.
@@ -20,6 +24,26 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// What a register points to, with a displacement.
+    pub(crate) const fn based(base: u8, displacement: u64, size: u8) -> Address {
+        let (index, index_bytes, is_index_signed) = (None, 8, false);
+        Address {
+            base: Some(base),
+            index,
+            index_bytes,
+            is_index_signed,
+            scale: 1,
+            displacement,
+            size,
+            is_thread: false,
+        }
+    }
+
+    /// A place that is known.
+    pub(crate) const fn fixed(place: u64, size: u8) -> Address {
+        Address { base: None, ..Address::based(0, place, size) }
+    }
+
     /// Whether it is known without any register.
     pub(crate) const fn is_static(&self) -> bool {
         self.base.is_none() && self.index.is_none() && !self.is_thread
@@ -33,6 +57,21 @@ pub(crate) enum Operand {
     Register { number: u8, size: u8 },
     /// Bits 8 to 15 of a general register.
     HighByte(u8),
+    /// What is made of a general register before it is used: the operand of so many bytes is `taken`, shifted by `count` bits.
+    Changed {
+        /// The register, and how many of its low bytes count.
+        taken: (u8, u8),
+        /// Whether these are extended by their sign instead of by zeros.
+        is_signed: bool,
+        /// How it is shifted after that.
+        shift: Arithmetic,
+        /// By how many bits.
+        count: u8,
+        /// Whether it is inverted after that.
+        is_inverted: bool,
+        /// Bytes of the result.
+        size: u8,
+    },
     /// A number, extended as the instruction does.
     Immediate(u64),
     /// Memory.
@@ -43,7 +82,7 @@ impl Operand {
     /// Bytes.
     pub(crate) const fn size(&self) -> u8 {
         match self {
-            Operand::Register { size, .. } => *size,
+            Operand::Register { size, .. } | Operand::Changed { size, .. } => *size,
             Operand::HighByte(_) => 1,
             Operand::Immediate(_) => 8,
             Operand::Memory(address) => address.size,
@@ -113,7 +152,8 @@ pub(crate) enum Arithmetic {
     Extract,
 }
 
-/// When a conditional operation acts, in the encoding of x86-64: the lowest bit negates.
+/// When a conditional operation acts, in the encoding of x86-64: the lowest bit negates. The carry flag is the borrow of a difference,
+/// as on x86-64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Condition(pub(crate) u8);
 
@@ -122,7 +162,9 @@ impl Condition {
     pub(crate) const BELOW: Condition = Condition(2);
     /// The zero flag is set.
     pub(crate) const EQUAL: Condition = Condition(4);
-    /// Of a counter register, which flags say nothing about.
+    /// The sign flag is set.
+    pub(crate) const NEGATIVE: Condition = Condition(8);
+    /// Of a counter register, or of the difference of two registers, which flags say nothing about.
     pub(crate) const UNKNOWN: Condition = Condition(16);
 
     /// The opposite.
@@ -139,6 +181,37 @@ impl Condition {
     }
 }
 
+/// What a branch tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// Flags.
+    Flags(Condition),
+    /// Whether the low bytes of a general register, or one of their bits, are zero, or are not.
+    Zero { number: u8, size: u8, bit: Option<u8>, is_negated: bool },
+}
+
+/// The flags N, Z, C and V of A64, from bit 3 to bit 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Nzcv(pub(crate) u8);
+
+impl Nzcv {
+    /// Whether a condition holds.
+    pub(crate) fn holds(self, condition: Condition) -> bool {
+        let is_set = |bit: u8| self.0 >> bit & 1 == 1;
+        let (negative, zero, borrow, overflow) = (is_set(3), is_set(2), !is_set(1), is_set(0));
+        let holds = match condition.family() {
+            0 => overflow,
+            2 => borrow,
+            4 => zero,
+            6 => borrow || zero,
+            8 => negative,
+            12 => negative != overflow,
+            _ => zero || negative != overflow,
+        };
+        holds != condition.is_negation()
+    }
+}
+
 /// Which half of a vector register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
@@ -148,13 +221,16 @@ pub(crate) enum Lane {
     High,
 }
 
+/// Where vector registers begin in a set of registers as bits.
+pub(crate) const VECTORS: u8 = 32;
+
 /// What an instruction that is not modelled may change, and what it may pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Clobbered {
-    /// General registers in bits 0 to 15, vector registers in bits 16 to 31: those that it may write.
-    pub written: u32,
+    /// General registers in bits 0 to 31, vector registers from bit [`VECTORS`] on: those that it may write.
+    pub written: u64,
     /// The same, of those whose value may go anywhere.
-    pub read: u32,
+    pub read: u64,
     /// Whether flags change.
     pub flags: bool,
     /// What it may store to, and how many bytes.
@@ -172,12 +248,14 @@ pub(crate) enum Operation {
     TakeAddress { to: u8, size: u8, address: Address },
     /// The register becomes zero, and flags say so.
     Clear(u8),
-    /// `to = to <kind> from`, and flags.
-    Compute { kind: Arithmetic, to: Operand, from: Operand },
+    /// `to = left <kind> right`, and flags if it sets them.
+    Compute { kind: Arithmetic, to: Operand, left: Operand, right: Operand, sets_flags: bool },
     /// `to = to + from + carry`, or the same with minus.
     WithCarry { is_sub: bool, to: Operand, from: Operand },
-    /// `to = left * right`.
-    Multiply { to: u8, size: u8, left: Operand, right: Operand },
+    /// `to = added + left * right`, or the same with minus.
+    MultiplyAdd { to: Operand, added: Operand, left: Operand, right: Operand, is_sub: bool },
+    /// `to` becomes a field of `from`: so many bits, moved from one place to another. The others stay, or are zero.
+    MoveBits { to: Operand, from: Operand, low: u8, to_low: u8, width: u8, keeps_rest: bool },
     /// `to` is shifted by a number of bits, and what comes in is from `from`.
     ShiftDouble { is_left: bool, to: Operand, from: Operand, count: Operand },
     /// `to = <kind> to`; a negation sets flags.
@@ -194,8 +272,17 @@ pub(crate) enum Operation {
     TestBit { value: Operand, bit: Operand },
     /// `to = condition ? 1 : 0`.
     SetIf { condition: Condition, to: Operand },
-    /// `to = condition ? from : to`.
-    MoveIf { condition: Condition, to: Operand, from: Operand },
+    /// `to = condition ? then : otherwise`; the second is incremented, inverted or negated before, where `change` is [`Arithmetic::Add`],
+    /// [`Arithmetic::Not`] or [`Arithmetic::Negate`].
+    Select {
+        condition: Condition,
+        to: Operand,
+        then: Operand,
+        otherwise: Operand,
+        change: Option<Arithmetic>,
+    },
+    /// Flags from `left - right` where the condition holds, else as given.
+    CompareIf { condition: Condition, left: Operand, right: Operand, otherwise: Nzcv },
     /// Onto the stack.
     Push(Operand),
     /// From the stack.
@@ -204,10 +291,14 @@ pub(crate) enum Operation {
     Leave,
     /// Both change places.
     Exchange { left: Operand, right: Operand },
-    /// `to` becomes `from` where it equals the accumulator, which gets what `to` was.
-    CompareExchange { to: Operand, from: Operand },
-    /// `to` becomes the sum, `from` what `to` was.
-    ExchangeAdd { to: Operand, from: Operand },
+    /// `to` becomes `from` where it equals the register `expected`, which gets what `to` was.
+    CompareExchange { to: Operand, from: Operand, expected: u8, sets_flags: bool },
+    /// `to` becomes `to <kind> by`, or `by` alone; `old` becomes what `to` was.
+    Fetch { kind: Option<Arithmetic>, to: Operand, by: Operand, old: Operand, sets_flags: bool },
+    /// `to` becomes `from`, and the register zero; or `to` stays, and the register becomes one.
+    StoreExclusive { status: u8, to: Operand, from: Operand },
+    /// A register of the system, `op0:op1:CRn:CRm:op2` in 16 bits.
+    ReadSystem { to: u8, register: u16 },
     /// Within the accumulator, from so many bytes to twice as many.
     ExtendAccumulator(u8),
     /// The sign of the accumulator fills the register that goes with it.
@@ -243,8 +334,8 @@ pub(crate) enum Exit {
     Jump(Svma),
     /// To an address that is computed.
     JumpIndirect(Operand),
-    /// To the target where the condition holds, else to the next instruction.
-    Branch { condition: Condition, target: Svma, next: Svma },
+    /// To the target where the test holds, else to the next instruction.
+    Branch { test: Test, target: Svma, next: Svma },
     /// Calls, and goes on.
     Call { target: Svma, next: Svma },
     /// Calls what is computed, and goes on.
@@ -278,6 +369,8 @@ pub(crate) enum MentionKind {
     Used,
     /// It makes the address.
     Taken,
+    /// It makes the address, if control comes to it from elsewhere than the code before it.
+    PerhapsTaken,
     /// It calls what is there.
     Called,
     /// It jumps there.

@@ -9,7 +9,7 @@ use super::facts::{is_conditional_move, is_conditional_set};
 use crate::address::Svma;
 use crate::insn::operations::model::{
     Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Operand, Operation,
-    VectorOperand,
+    Test, VECTORS, VectorOperand,
 };
 use iced_x86::{
     ConditionCode, Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
@@ -32,7 +32,10 @@ const LONGEST_INSTRUCTION: usize = 15;
 const WHOLE_STATE: usize = 2696;
 
 /// The registers with the arguments of a system call of Linux: the kernel may write where they point.
-const SYSTEM_CALL_ARGUMENTS: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 10 | 1 << 8 | 1 << 9;
+const SYSTEM_CALL_ARGUMENTS: u64 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 10 | 1 << 8 | 1 << 9;
+
+/// The accumulator's number.
+const ACCUMULATOR: u8 = 0;
 
 /// The stack pointer's number.
 const STACK_POINTER: u8 = 4;
@@ -73,9 +76,11 @@ fn exit_of(insn: &Instruction, next: Svma) -> Option<Exit> {
     match insn.flow_control() {
         FlowControl::Next => None,
         FlowControl::UnconditionalBranch => Some(Exit::Jump(target)),
-        FlowControl::ConditionalBranch => Some(Exit::Branch { condition: condition(insn), target, next }),
+        FlowControl::ConditionalBranch => {
+            Some(Exit::Branch { test: Test::Flags(condition(insn)), target, next })
+        }
         FlowControl::XbeginXabortXend if insn.mnemonic() == Mnemonic::Xbegin => {
-            Some(Exit::Branch { condition: Condition::UNKNOWN, target, next })
+            Some(Exit::Branch { test: Test::Flags(Condition::UNKNOWN), target, next })
         }
         FlowControl::XbeginXabortXend => None,
         FlowControl::IndirectBranch => Some(Exit::JumpIndirect(computed())),
@@ -129,6 +134,8 @@ fn address(insn: &Instruction, size: usize) -> Address {
     Address {
         base: number(insn.memory_base()),
         index: number(insn.memory_index()),
+        index_bytes: 8,
+        is_index_signed: false,
         scale: insn.memory_index_scale() as u8,
         displacement: insn.memory_displacement64(),
         size: size.min(64) as u8,
@@ -195,8 +202,9 @@ fn modelled(insn: &Instruction) -> Option<Operation> {
         M::Test => two().map(|(left, right)| Operation::Test { left, right }),
         M::Bt => two().map(|(value, bit)| Operation::TestBit { value, bit }),
         M::Imul if insn.op_count() == 3 => {
-            let (to, size, _) = general(insn.op0_register())?;
-            Some(Operation::Multiply { to, size, left: operand(insn, 1)?, right: operand(insn, 2)? })
+            let (left, right) = (operand(insn, 1)?, operand(insn, 2)?);
+            let (kind, to) = (Arithmetic::Multiply, operand(insn, 0)?);
+            Some(Operation::Compute { kind, to, left, right, sets_flags: true })
         }
         M::Not | M::Neg | M::Bswap => {
             let kind = match insn.mnemonic() {
@@ -211,8 +219,14 @@ fn modelled(insn: &Instruction) -> Option<Operation> {
         M::Pop => Some(Operation::Pop(operand(insn, 0)?)),
         M::Leave => Some(Operation::Leave),
         M::Xchg => two().map(|(left, right)| Operation::Exchange { left, right }),
-        M::Cmpxchg => two().map(|(to, from)| Operation::CompareExchange { to, from }),
-        M::Xadd => two().map(|(to, from)| Operation::ExchangeAdd { to, from }),
+        M::Cmpxchg => {
+            let (expected, sets_flags) = (ACCUMULATOR, true);
+            two().map(|(to, from)| Operation::CompareExchange { to, from, expected, sets_flags })
+        }
+        M::Xadd => two().map(|(to, by)| {
+            let kind = Some(Arithmetic::Add);
+            Operation::Fetch { kind, to, by, old: by, sets_flags: true }
+        }),
         M::Cbw => Some(Operation::ExtendAccumulator(1)),
         M::Cwde => Some(Operation::ExtendAccumulator(2)),
         M::Cdqe => Some(Operation::ExtendAccumulator(4)),
@@ -236,15 +250,16 @@ fn modelled(insn: &Instruction) -> Option<Operation> {
         }
         _ if insn.mnemonic() != M::Bt && arithmetic(insn).is_some() => {
             let kind = arithmetic(insn)?;
-            two().map(|(to, from)| Operation::Compute { kind, to, from })
+            two().map(|(to, right)| Operation::Compute { kind, to, left: to, right, sets_flags: true })
         }
         _ if counting(insn).is_some() => {
             let kind = counting(insn)?;
             two().map(|(to, from)| Operation::CountBits { kind, to, from })
         }
-        _ if is_conditional_move(insn.mnemonic()) => {
-            two().map(|(to, from)| Operation::MoveIf { condition: condition(insn), to, from })
-        }
+        _ if is_conditional_move(insn.mnemonic()) => two().map(|(to, then)| {
+            let condition = condition(insn);
+            Operation::Select { condition, to, then, otherwise: to, change: None }
+        }),
         _ if is_conditional_set(insn.mnemonic()) => {
             Some(Operation::SetIf { condition: condition(insn), to: operand(insn, 0)? })
         }
@@ -369,8 +384,8 @@ fn clobbered(insn: &Instruction) -> Clobbered {
             let (reads, writes) = access(used.access());
             let register = used.register();
             let bit = match (general(register), vector(register)) {
-                (Some((number, ..)), _) => 1_u32 << number,
-                (None, Some(number)) => 1 << (16 + number),
+                (Some((number, ..)), _) => 1_u64 << number,
+                (None, Some(number)) => 1 << (VECTORS + number),
                 (None, None) => continue,
             };
             found.written |= if writes { bit } else { 0 };
@@ -385,11 +400,7 @@ fn clobbered(insn: &Instruction) -> Clobbered {
                 // A string instruction, or one on the stack.
                 false => Address {
                     base: general(used.base()).map(|it| it.0),
-                    index: None,
-                    scale: 1,
-                    displacement: used.displacement(),
-                    size: size.min(64) as u8,
-                    is_thread: false,
+                    ..Address::fixed(used.displacement(), size.min(64) as u8)
                 },
             };
             found.stored = Some((place, size as u16));
@@ -404,7 +415,7 @@ fn clobbered(insn: &Instruction) -> Clobbered {
                 kind == OpKind::Register
                     && insn.try_op_register(operand).ok().and_then(general).map(|it| it.0) == Some(number.0)
             });
-            found.read &= if is_value { u32::MAX } else { !(1 << number.0) };
+            found.read &= if is_value { u64::MAX } else { !(1 << number.0) };
         }
         found.read &= !(1 << STACK_POINTER);
         found

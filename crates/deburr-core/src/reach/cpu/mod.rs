@@ -1,10 +1,12 @@
-//! Models of CPUs: what `cpuid` and `xgetbv` answer.
+//! Models of CPUs: what `cpuid` and `xgetbv` answer, or what Linux and the identification registers show of an Arm CPU ([`aarch64`]).
 //!
 //! In: which features are absent, or all that a known CPU has. Out: values for the four registers of a leaf. A bit that stands
 //! for a feature whose presence the model leaves open is unknown, as is what stands for nothing known. M⁻(g), the model for a
 //! feature g, has g and every feature that implies g absent and leaves all others open, so that it allows every CPU without g.
 //! (A model with all but g would be a CPU that cannot exist, and would hide an `else` branch behind the arm before it.)
 //! Sources: Intel SDM volume 2, CPUID and XGETBV; the tables are `deburr-cpu`'s.
+
+mod aarch64;
 
 use crate::reach::value::pool::{Bits, Pool, Shape, Value};
 use deburr_cpu::query::{CpuidRegister, GLIBC_LEAVES, cpuid_bit, cpuid_place, is_feature_leaf};
@@ -19,6 +21,8 @@ pub(crate) struct Model {
     absent: FeatureSet,
     /// Whether the program runs as it comes: no variable of the environment forces anything.
     is_calm: bool,
+    /// Whether it is one known CPU.
+    is_known: bool,
 }
 
 /// The highest leaf of any CPU so far, and of any with 64-bit mode at least.
@@ -30,15 +34,17 @@ const REGISTERS: [CpuidRegister; 4] =
     [CpuidRegister::Eax, CpuidRegister::Ebx, CpuidRegister::Ecx, CpuidRegister::Edx];
 
 impl Model {
-    /// All CPUs.
-    pub(crate) fn any() -> Model {
-        Model { present: deburr_cpu::first_level(Arch::X86_64), absent: FeatureSet::EMPTY, is_calm: false }
+    /// All CPUs of an architecture.
+    pub(crate) fn any(arch: Arch) -> Model {
+        let (present, absent) = (deburr_cpu::first_level(arch), FeatureSet::EMPTY);
+        Model { present, absent, is_calm: false, is_known: false }
     }
 
     /// M⁻(g): all CPUs without a feature.
     pub(crate) fn without(feature: Feature) -> Model {
         let absent = FeatureSet::of(&[feature]).with_dependents();
-        Model { present: Model::any().present.minus(absent), absent, is_calm: false }
+        let any = Model::any(feature.arch());
+        Model { present: any.present.minus(absent), absent, ..any }
     }
 
     /// The same CPUs, where no variable of the environment forces anything.
@@ -47,9 +53,9 @@ impl Model {
     }
 
     /// A CPU that has these features and no others.
-    pub(crate) fn exact(features: FeatureSet) -> Model {
-        let present = features.union(Model::any().present).with_implied();
-        Model { present, absent: FeatureSet::ALL.minus(present), is_calm: true }
+    pub(crate) fn exact(arch: Arch, features: FeatureSet) -> Model {
+        let present = features.union(Model::any(arch).present).with_implied();
+        Model { present, absent: FeatureSet::ALL.minus(present), is_calm: true, is_known: true }
     }
 
     /// Whether the environment is taken to be empty: a user who forces what the CPU lacks knows it.
@@ -186,7 +192,7 @@ mod tests {
     #[test]
     fn a_known_cpu_answers_every_bit_that_stands_for_a_feature() {
         let mut pool = Pool::new(Places::default());
-        let model = Model::exact(FeatureSet::of(&[Feature::AVX]));
+        let model = Model::exact(Arch::X86_64, FeatureSet::of(&[Feature::AVX]));
         let (one, zero) = (pool.constant(1), pool.constant(0));
         let [_, _, ecx, _] = model.cpuid(&mut pool, one, zero);
         assert_eq!(bit(&mut pool, ecx, 28), Some(1), "AVX");
@@ -201,7 +207,7 @@ mod tests {
     fn an_unknown_leaf_says_nothing() {
         let mut pool = Pool::new(Places::default());
         let zero = pool.constant(0);
-        let answer = Model::any().cpuid(&mut pool, Value::TOP, zero);
+        let answer = Model::any(Arch::X86_64).cpuid(&mut pool, Value::TOP, zero);
         assert!(answer.iter().all(|value| value.is_doubt()));
     }
 }

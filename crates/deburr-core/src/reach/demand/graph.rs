@@ -3,14 +3,12 @@
 use crate::function;
 use crate::image::linkage::Import;
 use crate::insn::operations::{Block, Exit, Mention, MentionKind, Operand, Operation};
+use crate::reach::abi::Abi;
 use crate::reach::knowledge::{self, Behaviour};
 use crate::reach::memory::file::{File, Target};
 use crate::reach::value::pool::Places;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// The register of the first argument.
-const FIRST: u8 = 7;
 
 /// The C library's function for entries of the auxiliary vector; with underscores before it, its name for itself.
 const GETAUXVAL: &str = "getauxval";
@@ -115,7 +113,7 @@ impl Graph {
                     it.returns |= is_elsewhere;
                 }
             }
-            MentionKind::Used | MentionKind::Taken => {
+            MentionKind::Used | MentionKind::Taken | MentionKind::PerhapsTaken => {
                 self.name(file, places, (function, place), Some(mention))
             }
         }
@@ -209,7 +207,7 @@ impl Graph {
                     // A load from the linker's table of addresses takes the address that it holds.
                     _ if through.is_some() => it.taken.extend(through),
                     _ if !data.is_writable => {}
-                    MentionKind::Taken => it.taken.push(place),
+                    MentionKind::Taken | MentionKind::PerhapsTaken => it.taken.push(place),
                     _ => {
                         let end = place.saturating_add(u64::from(mention.bytes.max(1)));
                         it.used.extend((place & !7..end).step_by(8));
@@ -263,11 +261,12 @@ impl Graph {
 /// Whether a function calls `getauxval` only for entries of the auxiliary vector that say nothing of the CPU.
 fn asks_of_others(file: &File<'_, '_>, function: Vertex) -> bool {
     let Some(function) = file.program.functions().get(function as usize) else { return false };
+    let first = Abi::of(file.image.arch).argument(0);
     let is_for_others = |(_, block): (u64, Rc<Block>)| {
-        let Some(Target::Word(word)) = file.callee(&block.exit) else { return None };
+        let Some(Target::Word(word)) = file.callee(&block) else { return None };
         file.linkage.import(file.svma(word)).filter(|import| import.name.ends_with(GETAUXVAL))?;
         let entry = block.operations.iter().rev().find_map(|(_, operation)| match operation {
-            Operation::Move { to: Operand::Register { number: FIRST, .. }, from } => Some(*from),
+            Operation::Move { to: Operand::Register { number, .. }, from } if *number == first => Some(*from),
             _ => None,
         });
         Some(matches!(entry, Some(Operand::Immediate(entry)) if !knowledge::is_of_the_cpu(entry)))

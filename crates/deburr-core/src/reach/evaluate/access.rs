@@ -2,7 +2,7 @@
 
 use super::limits::{FRAME_REACH, MAX_EFFECTS, MAX_FRAME_OBJECT};
 use super::run::{Certainty, ContextId, Escaped, Run};
-use super::state::{Effect, Holder, Slot, State};
+use super::state::{Effect, Holder, Slot, State, Word, Written};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{Address, Arithmetic, Operand};
 use crate::reach::memory::Escape;
@@ -36,9 +36,13 @@ impl Run<'_, '_, '_> {
         if let Some(index) = operand.index {
             // A shift keeps it known that the low bits are clear.
             let scale = self.pool.constant(operand.scale.trailing_zeros().into());
+            let index = match operand.is_index_signed {
+                true => self.pool.extend(state.register(index), operand.index_bytes, 8),
+                false => self.pool.truncate(state.register(index), operand.index_bytes),
+            };
             let scaled = match operand.scale {
-                1 => state.register(index),
-                _ => self.pool.compute(Arithmetic::ShiftLeft, state.register(index), scale, 8),
+                1 => index,
+                _ => self.pool.compute(Arithmetic::ShiftLeft, index, scale, 8),
             };
             value = self.pool.compute(Arithmetic::Add, value, scaled, 8);
         }
@@ -55,6 +59,19 @@ impl Run<'_, '_, '_> {
                 self.pool.truncate(shifted, 1)
             }
             Operand::Immediate(number) => self.pool.constant(*number),
+            Operand::Changed { taken: (number, bytes), is_signed, shift, count, is_inverted, size } => {
+                let value = state.register(*number);
+                let value = match is_signed {
+                    true => self.pool.extend(value, *bytes, *size),
+                    false => self.pool.truncate(value, *bytes),
+                };
+                let (count, zero) = (self.pool.constant((*count).into()), self.pool.constant(0));
+                let shifted = self.pool.compute(*shift, value, count, *size);
+                match is_inverted {
+                    true => self.pool.compute(Arithmetic::Not, shifted, zero, *size),
+                    false => shifted,
+                }
+            }
             Operand::Memory(address) => {
                 let at = self.address(state, address);
                 self.load(node, state, at, address.size)
@@ -106,7 +123,7 @@ impl Run<'_, '_, '_> {
                 let value = self.pool.compute(Arithmetic::ShiftLeft, value, eight, 8);
                 self.insert(state, *number, kept, value);
             }
-            Operand::Immediate(_) => {}
+            Operand::Immediate(_) | Operand::Changed { .. } => {}
             Operand::Memory(address) => {
                 let at = self.address(state, address);
                 let value = self.pool.truncate(value, address.size);
@@ -275,7 +292,19 @@ impl Run<'_, '_, '_> {
         let value = self.pool.join(value, other, false);
         let other = self.smeared(context, offset, size);
         let value = self.pool.join(value, other, false);
-        self.as_escaped(self.frame_escape(context, offset), value)
+        let seen = self.as_escaped(self.frame_escape(context, offset), value);
+        // Where the object ends is a guess: what the function has stored itself may be another variable.
+        let is_doubt = !value.is_bottom() && seen != value && !self.is_surely_escaped(context, offset);
+        seen.opened(is_doubt)
+    }
+
+    /// Whether the object that went out of sight begins at an offset of a frame, or is known to reach it.
+    fn is_surely_escaped(&self, context: ContextId, offset: i32) -> bool {
+        let escaped = self.contexts.get(context as usize).map(|it| it.escaped.as_slice()).unwrap_or_default();
+        escaped.iter().any(|it| {
+            let end = it.bytes.map_or(it.start.saturating_add(1), |bytes| it.start.saturating_add(bytes));
+            (it.start..end).contains(&offset)
+        })
     }
 
     /// How far the object of a frame went that an offset is in.
@@ -372,7 +401,10 @@ impl Run<'_, '_, '_> {
 
     /// The function reads what a caller has put on the stack: callers are to know.
     fn note_stack_read(&mut self, context: ContextId, offset: i32) {
-        let Some(it) = self.contexts.get_mut(context as usize).filter(|_| offset >= 8) else { return };
+        let Some(it) = self.contexts.get_mut(context as usize).filter(|_| offset >= self.abi.stack_arguments)
+        else {
+            return;
+        };
         if !std::mem::replace(&mut it.reads_stack, true) {
             self.wake_callers(context);
         }
@@ -386,11 +418,11 @@ impl Run<'_, '_, '_> {
         match self.pool.shape(at).clone() {
             Shape::Bottom => {}
             Shape::Top => {
-                state.forget_words();
+                self.write_anything(node, state);
                 self.escape(value, Escape::Foreign);
             }
             Shape::Lost | Shape::Bits(_) => {
-                state.forget_words();
+                self.write_anything(node, state);
                 self.escape(value, Escape::Lost);
             }
             Shape::Numbers(numbers) => {
@@ -403,7 +435,6 @@ impl Run<'_, '_, '_> {
                 }
             }
             Shape::Within(objects) => {
-                state.forget_words();
                 for &object in &objects {
                     self.store_somewhere(node, state, (object, None), size, value);
                 }
@@ -437,7 +468,7 @@ impl Run<'_, '_, '_> {
             }
         } else {
             self.share_value(value);
-            self.store_word(state, at, size, value, is_only);
+            self.store_word(node, state, (at, size, value), is_only);
         }
         self.leak_value(value);
         self.store_cell(at, size, value);
@@ -458,11 +489,18 @@ impl Run<'_, '_, '_> {
     }
 
     /// The path has stored to a word of the file's data. Others may write to one whose address went out of sight.
-    fn store_word(&self, state: &mut State, at: u64, size: u8, value: Value, is_only: bool) {
+    fn store_word(&mut self, node: NodeId, state: &mut State, (at, size, value): Word, is_only: bool) {
         state.forget_word(at, size);
+        self.note_written(self.context_of_node(node), &Written::of(at, size));
         if is_only && self.is_own_word(at) {
             state.know_word(at, size, value);
         }
+    }
+
+    /// Something is written somewhere in the file's data.
+    fn write_anything(&mut self, node: NodeId, state: &mut State) {
+        state.forget_words();
+        self.note_written(self.context_of_node(node), &Written::anything());
     }
 
     /// Whether only the program itself writes to a place in the file's data.
@@ -497,6 +535,7 @@ impl Run<'_, '_, '_> {
         value: Value,
     ) {
         let Some(context) = context_of(object) else {
+            self.write_anything(node, state);
             self.leak_value(value);
             self.share_value(value);
             if region(object) == Some(Region::Import) {

@@ -2,42 +2,38 @@
 
 use super::limits::{MAX_ALLOCATOR_BLOCKS, MAX_ARGUMENT_BLOCKS, MAX_ARGUMENT_DEPTH, MAX_SMALL_BLOCKS};
 use super::run::Run;
-use super::state::{ARGUMENTS, INTEGERS};
-use crate::insn::operations::{Address, Block, Exit, Operand, Operation, VectorOperand};
+use crate::insn::operations::{Address, Block, Exit, Operand, Operation, Test, VECTORS, VectorOperand};
+use crate::reach::abi::GENERAL;
 use crate::reach::knowledge::{self, Behaviour, Passed};
 use crate::reach::memory::file::Target;
 use crate::reach::value::region;
 use rustc_hash::FxHashMap;
 
-/// The registers that arguments are passed in, as bits.
-pub(super) const ALL: u32 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9 | 1 | 1 << 10;
-
-/// The general registers but the stack pointer, as bits: thunks take their target in any of them.
-const GENERAL: u32 = 0xffef;
-
-fn in_address(address: &Address) -> u32 {
-    let bit = |register: Option<u8>| register.map_or(0, |number| 1_u32 << number);
+fn in_address(address: &Address) -> u64 {
+    let bit = |register: Option<u8>| register.map_or(0, |number| 1_u64 << number);
     bit(address.base) | bit(address.index)
 }
 
 /// The registers that an operand reads as a source.
-pub(super) fn source(operand: &Operand) -> u32 {
+pub(super) fn source(operand: &Operand) -> u64 {
     match operand {
-        Operand::Register { number, .. } | Operand::HighByte(number) => 1 << number,
+        Operand::Register { number, .. }
+        | Operand::HighByte(number)
+        | Operand::Changed { taken: (number, _), .. } => 1 << number,
         Operand::Memory(address) => in_address(address),
         Operand::Immediate(_) => 0,
     }
 }
 
 /// The registers that an operand reads as a destination.
-fn destination(operand: &Operand) -> u32 {
+fn destination(operand: &Operand) -> u64 {
     match operand {
         Operand::Memory(address) => in_address(address),
         _ => 0,
     }
 }
 
-fn vector_source(operand: &VectorOperand) -> u32 {
+fn vector_source(operand: &VectorOperand) -> u64 {
     match operand {
         VectorOperand::Memory(address) => in_address(address),
         VectorOperand::General { number, .. } => 1 << number,
@@ -45,34 +41,51 @@ fn vector_source(operand: &VectorOperand) -> u32 {
     }
 }
 
-fn vector_destination(operand: &VectorOperand) -> u32 {
+fn vector_destination(operand: &VectorOperand) -> u64 {
     if let VectorOperand::Memory(address) = operand { in_address(address) } else { 0 }
 }
 
-/// The general registers that an operation reads, as bits.
-pub(super) fn reads(operation: &Operation) -> u32 {
+/// The register that an operation saves for the caller, as bits.
+pub(super) fn saved(operation: &Operation) -> u64 {
+    match operation {
+        Operation::Push(Operand::Register { number: number @ (3 | 5 | 12..=15), .. }) => 1 << number,
+        Operation::Move {
+            to: Operand::Memory(Address { base: Some(31), index: None, .. }),
+            from: Operand::Register { number: number @ 19..=30, size: 8 },
+        } => 1 << number,
+        _ => 0,
+    }
+}
+
+/// The general registers that an operation reads, as bits. What is only saved is not used.
+pub(super) fn reads(operation: &Operation) -> u64 {
     use Operation as O;
     match operation {
         // A narrow write does not read the register: compilers extend a result before they use more of it.
-        O::Move { to, from } | O::MoveSigned { to, from } => destination(to) | source(from),
-        O::TakeAddress { address, .. } => in_address(address),
-        O::Compute { to, from, .. }
-        | O::WithCarry { to, from, .. }
-        | O::MoveIf { to, from, .. }
-        | O::ExchangeAdd { to, from } => source(to) | source(from),
-        O::CompareExchange { to, from } => source(to) | source(from) | 1,
-        O::Exchange { left, right } | O::Compare { left, right } | O::Test { left, right } => {
-            source(left) | source(right)
+        O::Move { to, from } | O::MoveSigned { to, from } => {
+            destination(to) | source(from) & !saved(operation)
         }
+        O::TakeAddress { address, .. } => in_address(address),
+        O::Compute { to, left, right, .. } => destination(to) | source(left) | source(right),
+        O::Select { to, then, otherwise, .. } => destination(to) | source(then) | source(otherwise),
+        O::MultiplyAdd { to, added, left, right, .. } => {
+            destination(to) | source(added) | source(left) | source(right)
+        }
+        O::MoveBits { to, from, keeps_rest: false, .. } => destination(to) | source(from),
+        O::WithCarry { to, from, .. } | O::MoveBits { to, from, .. } => source(to) | source(from),
+        O::CompareExchange { to, from, expected, .. } => source(to) | source(from) | 1 << expected,
+        O::Fetch { to, by, old, .. } => source(to) | source(by) | destination(old),
+        O::StoreExclusive { to, from, .. } => destination(to) | source(from),
+        O::Exchange { left, right }
+        | O::Compare { left, right }
+        | O::CompareIf { left, right, .. }
+        | O::Test { left, right } => source(left) | source(right),
         O::TestBit { value, bit } => source(value) | source(bit),
-        O::Multiply { left, right, .. } => source(left) | source(right),
         O::ShiftDouble { to, from, count, .. } => source(to) | source(from) | source(count),
         O::Unary { to, .. } | O::Step { to, .. } => source(to),
         O::CountBits { to, from, .. } => destination(to) | source(from),
         O::SetIf { to, .. } | O::Pop(to) => destination(to),
-        // What is saved is not used.
-        O::Push(Operand::Register { number: 3 | 5 | 12..=15, .. }) => 0,
-        O::Push(operand) => source(operand),
+        O::Push(operand) => source(operand) & !saved(operation),
         O::ExtendAccumulator(_) | O::SpreadSign(_) => 1,
         O::CpuId => 0b11,
         O::MoveVector { to, from, .. } => vector_destination(to) | vector_source(from),
@@ -81,22 +94,27 @@ pub(super) fn reads(operation: &Operation) -> u32 {
         O::FillMemory(_) => 1 | 1 << 1 | 1 << 7,
         O::CopyMemory(_) => 1 << 1 | 1 << 6 | 1 << 7,
         O::Other(clobbered) => {
-            clobbered.read & 0xffff | clobbered.stored.map_or(0, |(address, _)| in_address(&address))
+            clobbered.read & GENERAL | clobbered.stored.map_or(0, |(address, _)| in_address(&address))
         }
-        O::Clear(_) | O::Leave | O::ReadExtendedControl | O::ClearVector(_) => 0,
+        O::Clear(_) | O::Leave | O::ReadExtendedControl | O::ReadSystem { .. } | O::ClearVector(_) => 0,
     }
 }
 
 /// The general registers that an operation surely overwrites as a whole.
-pub(super) fn overwrites(operation: &Operation) -> u32 {
+pub(super) fn overwrites(operation: &Operation) -> u64 {
     use Operation as O;
     let whole = |operand: &Operand| match operand {
-        Operand::Register { number, size } if *size >= 4 => 1_u32 << number,
+        Operand::Register { number, size } if *size >= 4 => 1_u64 << number,
         _ => 0,
     };
     match operation {
         O::Move { to, .. } | O::MoveSigned { to, .. } | O::CountBits { to, .. } | O::Pop(to) => whole(to),
-        O::TakeAddress { to, .. } | O::Clear(to) | O::Multiply { to, .. } => 1 << to,
+        // On x86-64 what a computation overwrites it reads before.
+        O::Compute { to, .. } | O::Select { to, .. } | O::MultiplyAdd { to, .. } => whole(to),
+        O::MoveBits { to, keeps_rest: false, .. } => whole(to),
+        O::Fetch { old, .. } => whole(old),
+        O::TakeAddress { to, .. } | O::Clear(to) | O::ReadSystem { to, .. } => 1 << to,
+        O::StoreExclusive { status, .. } => 1 << status,
         O::CpuId => 0b1111,
         O::ReadExtendedControl => 0b101,
         _ => 0,
@@ -104,14 +122,14 @@ pub(super) fn overwrites(operation: &Operation) -> u32 {
 }
 
 /// The registers that an operation may write, vector registers from bit 16 on.
-pub(super) fn writes(operation: &Operation) -> u32 {
+pub(super) fn writes(operation: &Operation) -> u64 {
     use Operation as O;
     let register = |operand: &Operand| match operand {
-        Operand::Register { number, .. } | Operand::HighByte(number) => 1_u32 << number,
+        Operand::Register { number, .. } | Operand::HighByte(number) => 1_u64 << number,
         _ => 0,
     };
     let vector = |operand: &VectorOperand| match operand {
-        VectorOperand::Vector(number) => 1_u32 << (16 + number),
+        VectorOperand::Vector(number) => 1_u64 << (VECTORS + number),
         VectorOperand::General { number, .. } => 1 << number,
         VectorOperand::Memory(_) => 0,
     };
@@ -125,49 +143,58 @@ pub(super) fn writes(operation: &Operation) -> u32 {
         | O::Step { to, .. }
         | O::CountBits { to, .. }
         | O::SetIf { to, .. }
-        | O::MoveIf { to, .. }
+        | O::Select { to, .. }
+        | O::MultiplyAdd { to, .. }
+        | O::MoveBits { to, .. }
         | O::Pop(to) => register(to),
-        O::TakeAddress { to, .. } | O::Clear(to) | O::Multiply { to, .. } => 1 << to,
+        O::TakeAddress { to, .. } | O::Clear(to) | O::ReadSystem { to, .. } => 1 << to,
         O::Exchange { left, right } => register(left) | register(right),
-        O::ExchangeAdd { to, from } => register(to) | register(from),
-        O::CompareExchange { to, .. } => register(to) | 1,
+        O::Fetch { to, old, .. } => register(to) | register(old),
+        O::CompareExchange { to, expected, .. } => register(to) | 1 << expected,
+        O::StoreExclusive { status, .. } => 1 << status,
         O::ExtendAccumulator(_) => 1,
         O::SpreadSign(_) => 1 << 2,
         O::CpuId => 0b1111,
         O::ReadExtendedControl => 0b101,
         O::MoveVector { to, .. } | O::ExtractLane { to, .. } => vector(to),
-        O::InsertLane { to, .. } | O::Duplicate { to, .. } | O::ClearVector(to) => 1 << (16 + to),
+        O::InsertLane { to, .. } | O::Duplicate { to, .. } | O::ClearVector(to) => 1 << (VECTORS + to),
         O::FillMemory(_) => 1 << 1 | 1 << 7,
         O::CopyMemory(_) => 1 << 1 | 1 << 6 | 1 << 7,
         O::Other(clobbered) => clobbered.written,
-        O::Compare { .. } | O::Test { .. } | O::TestBit { .. } | O::Push(_) | O::Leave => 0,
+        O::Compare { .. }
+        | O::CompareIf { .. }
+        | O::Test { .. }
+        | O::TestBit { .. }
+        | O::Push(_)
+        | O::Leave => 0,
     }
 }
 
 impl<'r> Run<'r, '_, '_> {
     /// The registers that a function may read before it writes them, as bits: the argument registers where it is too large.
-    pub(super) fn arguments_of(&mut self, function: u64, depth: u32) -> u32 {
+    pub(super) fn arguments_of(&mut self, function: u64, depth: u32) -> u64 {
         if let Some(&known) = self.arguments.get(&function) {
             return known;
         }
+        let all = self.abi.all_arguments();
         if depth > MAX_ARGUMENT_DEPTH {
-            return ALL;
+            return all;
         }
         // Of a cycle of calls, what the other parts of it read is enough.
-        self.arguments.insert(function, ALL);
-        let mut seen: FxHashMap<u64, u32> = FxHashMap::default();
-        let mut pending = vec![(function, 0_u32)];
+        self.arguments.insert(function, all);
+        let mut seen: FxHashMap<u64, u64> = FxHashMap::default();
+        let mut pending = vec![(function, 0_u64)];
         let (mut read, mut count) = (0, 0);
         while let Some((at, written)) = pending.pop() {
-            let known = seen.entry(at).or_insert(u32::MAX);
+            let known = seen.entry(at).or_insert(u64::MAX);
             if *known & written == *known {
                 continue;
             }
             *known &= written;
             let mut written = *known;
             count += 1;
-            if count > MAX_ARGUMENT_BLOCKS || read & ALL == ALL {
-                read = ALL;
+            if count > MAX_ARGUMENT_BLOCKS || read & all == all {
+                read = all;
                 break;
             }
             let block = self.file.block(at);
@@ -175,7 +202,7 @@ impl<'r> Run<'r, '_, '_> {
                 read |= reads(operation) & !written;
                 written |= overwrites(operation);
             }
-            let mut leave = |run: &mut Self, to: u64, pending: &mut Vec<(u64, u32)>| {
+            let mut leave = |run: &mut Self, to: u64, pending: &mut Vec<(u64, u64)>| {
                 if run.file.function(to) == function && to != function {
                     pending.push((to, written));
                 } else {
@@ -185,31 +212,34 @@ impl<'r> Run<'r, '_, '_> {
             match block.exit {
                 Exit::Next(to) => pending.push((to.0, written)),
                 Exit::Jump(to) => leave(self, to.0, &mut pending),
-                Exit::Branch { target, next, .. } => {
+                Exit::Branch { test, target, next } => {
                     leave(self, target.0, &mut pending);
                     pending.push((next.0, written));
+                    if let Test::Zero { number, .. } = test {
+                        read |= 1 << number & !written;
+                    }
                 }
                 Exit::Call { next, .. } | Exit::CallIndirect { next, .. } => {
-                    let callee = self.file.callee(&block.exit);
+                    let callee = self.file.callee(&block);
                     let passed = callee.map(|callee| self.arguments_of_target(callee, depth, &block));
                     let pointer =
                         if let Exit::CallIndirect { target, .. } = block.exit { source(&target) } else { 0 };
-                    read |= passed.unwrap_or(pointer | ALL) & !written;
+                    read |= passed.unwrap_or(pointer | all) & !written;
                     if callee.is_none_or(|callee| self.comes_back(callee)) {
-                        pending.push((next.0, written | ALL));
+                        pending.push((next.0, written | self.overwritten_by(callee)));
                     }
                 }
-                Exit::JumpIndirect(target) => read |= (source(&target) | ALL) & !written,
+                Exit::JumpIndirect(target) => read |= (source(&target) | all) & !written,
                 Exit::Return | Exit::Stop => {}
             }
         }
-        let read = read & GENERAL;
+        let read = read & GENERAL & !(1 << self.abi.stack_pointer);
         self.arguments.insert(function, read);
         read
     }
 
     /// The same of what a block calls.
-    pub(super) fn arguments_of_target(&mut self, target: Target, depth: u32, block: &Block) -> u32 {
+    pub(super) fn arguments_of_target(&mut self, target: Target, depth: u32, block: &Block) -> u64 {
         match self.file.settled(target) {
             Target::Code(function) => self.arguments_of(function, depth + 1),
             Target::Word(word) => {
@@ -222,11 +252,20 @@ impl<'r> Run<'r, '_, '_> {
                     })
                 };
                 let count = self.import_of_word(word).and_then(|name| self.passed(name, taken));
-                count.map_or(ALL, |count| {
-                    ARGUMENTS.into_iter().take(count).fold(0, |bits, number| bits | 1 << number)
+                count.map_or(self.abi.all_arguments(), |count| {
+                    self.abi.arguments.iter().take(count).fold(0, |bits, number| bits | 1 << number)
                 })
             }
         }
+    }
+
+    /// The argument registers that hold something else after a call.
+    fn overwritten_by(&mut self, callee: Option<Target>) -> u64 {
+        let name = match callee {
+            Some(Target::Word(word)) => self.import_of_word(word),
+            _ => None,
+        };
+        name.map_or(self.abi.caller_saved, |name| self.clobbered_by(name)) & self.abi.all_arguments()
     }
 
     /// Whether a call may come back. The code after a call that does not belongs to another path.
@@ -240,17 +279,17 @@ impl<'r> Run<'r, '_, '_> {
         }
     }
 
-    /// Maximum number of the [`ARGUMENTS`] that an import is passed, if it is known. `address`: the address in a register, if it holds one.
+    /// Maximum number of the arguments that an import is passed, if it is known. `address`: the address in a register, if it holds one.
     pub(super) fn passed(&self, name: &str, address: impl Fn(u8) -> Option<u64>) -> Option<usize> {
         let count = match knowledge::passed(name)? {
             Passed::Registers(count) => count.into(),
             Passed::ByFormat(place) => {
-                let format = address(*ARGUMENTS.get(usize::from(place))?)?;
+                let format = address(self.abi.argument(place.into()))?;
                 usize::from(place) + 1 + self.file.conversions(format)?
             }
         };
         // The C library takes no arguments in the two after these.
-        Some(count.min(INTEGERS))
+        Some(count.min(self.abi.integers))
     }
 
     /// The name of the function of another file that a word leads to.

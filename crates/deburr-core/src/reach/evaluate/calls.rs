@@ -1,10 +1,13 @@
 //! Control between functions: calls, what comes back, and what is thrown.
 
 use super::control::Leaving;
-use super::limits::MAX_EFFECTS;
+use crate::reach::abi::bits;
+
+use super::limits::{MAX_EFFECTS, MAX_WORD_CHANGES};
 use super::run::{Certainty, ContextId, Returned, Run};
-use super::state::{ARGUMENTS, CALLER_SAVED, Effect, State, merge_effects};
+use super::state::{Effect, Merging, State, Written, merge_effects, merge_words};
 use crate::engine::solver::NodeId;
+use crate::reach::knowledge::{Behaviour, behaviour};
 use crate::reach::memory::Escape;
 use crate::reach::memory::file::Target;
 use crate::reach::value::pool::{Shape, Value};
@@ -12,6 +15,34 @@ use crate::reach::value::region::{Region, context_of, frame_offset, import_of, r
 
 /// Bytes above the stack pointer that are looked through for addresses which a callee finds there.
 const STACK_ARGUMENTS: i32 = 128;
+
+/// What calls return and store is joined by steps that end.
+const WIDENING: Merging = Merging { widens: true, is_doubt: false };
+
+/// Whether a function of another file calls nothing of this one, and writes to no word of its data but where it is told to.
+fn is_quiet(name: &str) -> bool {
+    use Behaviour as B;
+    matches!(
+        behaviour(name),
+        Some(
+            B::Inert
+                | B::ComparesTexts
+                | B::Allocates
+                | B::AllocatesZeros
+                | B::AllocatesSurely
+                | B::Copies
+                | B::Fills
+                | B::Clears
+                | B::TakesGuard
+                | B::ReleasesGuard
+                | B::AnswersLeaf
+                | B::ReadsAuxiliary
+                | B::ReadsEnvironment
+                | B::FindsThreadMemory
+                | B::FindsThreadOffset
+        )
+    )
+}
 
 impl Run<'_, '_, '_> {
     /// Calls known targets.
@@ -23,6 +54,9 @@ impl Run<'_, '_, '_> {
         mut state: State,
     ) {
         self.leak_arguments(&state);
+        if let Some(link) = self.abi.link.filter(|_| next.is_some()) {
+            state.set(link, Value::TOP);
+        }
         let mut returned: Option<Returned> = None;
         for &target in targets {
             let result = match target {
@@ -44,16 +78,25 @@ impl Run<'_, '_, '_> {
     }
 
     fn joined(&mut self, one: Option<Returned>, other: Option<Returned>) -> Option<Returned> {
-        let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+        let (one, other) = match (one, other) {
+            (Some(one), Some(other)) => (one, other),
+            (one, other) => return one.or(other),
+        };
         let [low, high] = one.values;
         let values =
             [self.pool.join(low, other.values[0], false), self.pool.join(high, other.values[1], false)];
         let certainty = one.certainty.max(other.certainty);
-        Some(Returned { values, clobbers: one.clobbers | other.clobbers, certainty })
+        let (mut written, mut words) = (one.written, one.words);
+        written.add_all(&other.written);
+        merge_words(&mut words, &other.words, &mut self.pool, Merging::default());
+        // Whichever is called, some of them comes back.
+        let through = one.through.filter(|_| one.through == other.through);
+        let clobbers = one.clobbers | other.clobbers;
+        Some(Returned { values, clobbers, certainty, through, written, words })
     }
 
     fn leak_arguments(&mut self, state: &State) {
-        for number in ARGUMENTS {
+        for &number in self.abi.arguments {
             self.leak_value(state.register(number));
         }
     }
@@ -79,6 +122,9 @@ impl Run<'_, '_, '_> {
         let certain = |is_sure| if is_sure { from.certainty } else { Certainty::Doubtful };
         let (certainty, thrown_certainty) = (certain(context.surely_returns), certain(context.surely_throws));
         let reads_stack = context.reads_stack;
+        let (written, words) = (context.written.clone(), context.returned_words.clone().unwrap_or_default());
+        self.note_written(from.context, &written);
+        let context = self.contexts.get(callee as usize)?;
         let effects = if returned.is_some() { context.effects.clone() } else { Vec::new() };
         let thrown = if throws { context.thrown.clone() } else { Vec::new() };
         if reads_stack {
@@ -96,12 +142,16 @@ impl Run<'_, '_, '_> {
             self.apply(from, state, Effect { is_certain, ..effect });
         }
         self.clobber_more(from.context, clobbers);
-        returned.map(|values| Returned { values, clobbers, certainty })
+        let through = Some(callee);
+        returned.map(|values| Returned { values, clobbers, certainty, through, written, words })
     }
 
     /// A callee finds values on the stack where it is not followed which.
     pub(super) fn lose_stack_arguments(&mut self, node: NodeId, state: &State) {
-        let top = self.pool.as_constant(state.register(4)).and_then(|top| self.own_offset(node, top));
+        let top = self
+            .pool
+            .as_constant(state.register(self.abi.stack_pointer))
+            .and_then(|top| self.own_offset(node, top));
         let low = top.unwrap_or(i32::MIN);
         let high = low.saturating_add(STACK_ARGUMENTS);
         let passed: Vec<Value> =
@@ -170,48 +220,69 @@ impl Run<'_, '_, '_> {
     fn call_import(&mut self, from: Leaving<'_>, name: &str, next: Option<u64>, mut state: State) {
         if let Some(count) = self.passed(name, |number| self.pool.as_constant(state.register(number))) {
             // What other registers still hold is not handed on.
-            ARGUMENTS.into_iter().skip(count).for_each(|number| state.set(number, Value::TOP));
+            self.abi.arguments.iter().skip(count).for_each(|&number| state.set(number, Value::TOP));
         }
         self.leak_arguments(&state);
-        self.clobber_more(from.context, CALLER_SAVED);
+        let clobbers = self.clobbered_by(name);
+        self.clobber_more(from.context, clobbers);
         if let Some(values) = self.import(from, name, &mut state) {
             let certainty = from.certainty;
-            self.after(from, Returned { values, clobbers: CALLER_SAVED, certainty }, next, state);
+            let written = if is_quiet(name) { Written::default() } else { Written::anything() };
+            let returned =
+                Returned { values, clobbers, certainty, through: None, written, words: Vec::new() };
+            self.after(from, returned, next, state);
+        }
+    }
+
+    /// The registers that a function of another file may change.
+    pub(super) fn clobbered_by(&self, name: &str) -> u64 {
+        match behaviour(name) {
+            Some(Behaviour::FindsThreadOffset) => 1 << self.abi.results[0] | bits(self.abi.link.as_slice()),
+            _ => self.abi.caller_saved,
         }
     }
 
     /// Calls something that is not known. Functions whose address went out of sight are roots already.
     fn call_unknown(&mut self, from: Leaving<'_>, value: Value, next: Option<u64>, mut state: State) {
-        let how = if value.is_doubt() { Escape::Lost } else { from.certainty.escape() };
-        for number in ARGUMENTS {
+        let how = if value.is_doubt() { Escape::Lost } else { self.whole_certainty(from).escape() };
+        for &number in self.abi.arguments {
             let argument = state.register(number);
             self.hand_over(from, &mut state, (argument, Value::TOP.opened(true)), how);
         }
         self.lose_stack_arguments(from.node, &state);
-        self.clobber_more(from.context, CALLER_SAVED);
+        self.clobber_more(from.context, self.abi.caller_saved);
         self.throw(from, &state);
         let result = if value.is_doubt() { Value::LOST } else { Value::TOP };
         let certainty = from.certainty;
-        let returned = Returned { values: [result; 2], clobbers: CALLER_SAVED, certainty };
+        let (clobbers, written) = (self.abi.caller_saved, Written::anything());
+        let returned =
+            Returned { values: [result; 2], clobbers, certainty, through: None, written, words: Vec::new() };
         self.after(from, returned, next, state);
     }
 
     /// Control comes back from a call, or leaves the function with what the call returns.
     fn after(&mut self, from: Leaving<'_>, returned: Returned, next: Option<u64>, mut state: State) {
+        let way = self.way(from.certainty, returned.through);
         let from = Leaving { certainty: returned.certainty, ..from };
         self.clobber_more(from.context, returned.clobbers);
+        self.note_written(from.context, &returned.written);
+        state.forget_written(&returned.written);
+        state.words = self.carried_words(&state);
+        for &(at, size, value) in &returned.words {
+            state.know_word(at, size, value);
+        }
         let Some(next) = next else {
             self.returned(from, returned.values, &state);
             return;
         };
-        state.forget(returned.clobbers & CALLER_SAVED, Value::TOP);
+        state.forget(returned.clobbers & self.abi.caller_saved, Value::TOP, &Written::default());
         // A callee of the same file may leave a register alone that the ABI lets it change.
-        for (number, value) in [0, 2].into_iter().zip(returned.values) {
+        for (number, value) in self.abi.results.into_iter().zip(returned.values) {
             if returned.clobbers >> number & 1 == 1 {
                 state.set(number, value);
             }
         }
-        self.flow(from.context, next, &state, from.certainty);
+        self.flow_by(from.context, next, &state, (way, from.certainty));
     }
 
     /// Which results are read where a call comes back; what a tail call returns is its caller's.
@@ -220,10 +291,8 @@ impl Run<'_, '_, '_> {
         let (function, wanted) = (it.function, it.wanted);
         next.map_or(wanted, |next| {
             let live = self.live_in(function, next);
-            let is_read = |number: u32, is_wanted| {
-                live >> number & 1 == 1 || is_wanted && live >> (16 + number) & 1 == 1
-            };
-            [is_read(0, wanted[0]), is_read(2, wanted[1])]
+            let live = self.live_registers(live, wanted);
+            self.abi.results.map(|number| live >> number & 1 == 1)
         })
     }
 
@@ -239,8 +308,11 @@ impl Run<'_, '_, '_> {
     /// A function returns.
     pub(super) fn returned(&mut self, from: Leaving<'_>, values: [Value; 2], state: &State) {
         let context = from.context;
+        if let Some(node) = self.nodes.get_mut(from.node as usize) {
+            node.returns = true;
+        }
         // What is returned on a doubtful path depends on the doubt.
-        let is_doubtful = from.certainty == Certainty::Doubtful;
+        let is_doubtful = self.whole_certainty(from) == Certainty::Doubtful;
         let wanted = self.contexts.get(context as usize).map_or([true; 2], |it| it.wanted);
         // What nobody reads is whatever the registers happened to hold.
         let read =
@@ -261,10 +333,27 @@ impl Run<'_, '_, '_> {
                 own = effects;
                 true
             }
-            Some(_) => merge_effects(&mut own, &effects, &mut self.pool, true),
+            Some(_) => merge_effects(&mut own, &effects, &mut self.pool, WIDENING),
         };
         let Some(it) = self.contexts.get_mut(context as usize) else { return };
         it.effects = own;
+        let known = self.carried_words(state);
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        let has_changed = match &mut it.returned_words {
+            Some(words) => {
+                let changed = merge_words(words, &known, &mut self.pool, WIDENING);
+                it.word_changes += u32::from(changed);
+                if it.word_changes > MAX_WORD_CHANGES {
+                    words.clear();
+                }
+                changed || has_changed
+            }
+            None => {
+                it.returned_words = Some(known);
+                true
+            }
+        };
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
         let is_surer = !is_doubtful && !std::mem::replace(&mut it.surely_returns, true);
         if !has_changed && !is_surer && old == Some(new) {
             return;
@@ -286,16 +375,16 @@ impl Run<'_, '_, '_> {
         match self.file.landing_pad(from.block.exit_at.0) {
             Some(pad) => {
                 let mut state = state.clone();
-                state.forget(CALLER_SAVED, Value::TOP);
+                state.forget(self.abi.caller_saved, Value::TOP, &Written::anything());
                 self.flow(from.context, pad, &state, from.certainty);
             }
             None => {
+                let is_sure = self.whole_certainty(from) == Certainty::Certain;
                 let Some(it) = self.contexts.get_mut(from.context as usize) else { return };
                 let mut changed = !std::mem::replace(&mut it.throws, true);
-                let is_sure = from.certainty == Certainty::Certain;
                 changed |= is_sure && !std::mem::replace(&mut it.surely_throws, true);
                 let mut thrown = std::mem::take(&mut it.thrown);
-                changed |= merge_effects(&mut thrown, &state.effects, &mut self.pool, true);
+                changed |= merge_effects(&mut thrown, &state.effects, &mut self.pool, WIDENING);
                 if let Some(it) = self.contexts.get_mut(from.context as usize) {
                     it.thrown = thrown;
                 }

@@ -3,10 +3,11 @@
 use super::arguments;
 use super::run::{Certainty, ContextId, Run};
 use super::state::{Holder, State};
+use crate::address::Svma;
 use crate::engine::solver::NodeId;
-use crate::insn::operations::{Block, Condition, Exit, Operand, Operation};
+use crate::insn::operations::{Arithmetic, Block, Condition, Exit, Operand, Operation, Test};
 use crate::reach::memory::file::Target;
-use crate::reach::value::condition::{Comparison, Outcomes};
+use crate::reach::value::condition::{Comparison, Flags, Outcomes};
 use crate::reach::value::pool::{Shape, Value};
 use crate::reach::value::region::{frame, is_mapped, region};
 
@@ -16,14 +17,17 @@ pub(super) struct Leaving<'b> {
     pub node: NodeId,
     pub context: ContextId,
     pub block: &'b Block,
+    /// How sure the way out is, once control is in the block.
     pub certainty: Certainty,
 }
 
-/// Registers without a value at a function's entry, as bits: rax and r11. A push of one only makes room on the stack.
-const UNDEFINED: u32 = 1 | 1 << 11;
-
-/// The stack pointer's register.
-const STACK_POINTER: u8 = 4;
+/// What a branch tests.
+struct Tested {
+    outcomes: Outcomes,
+    /// The condition on what is compared under which it is taken.
+    condition: Condition,
+    compared: Option<(Holder, Comparison)>,
+}
 
 impl Run<'_, '_, '_> {
     /// Evaluates a block from its state. Returns what that cost.
@@ -31,7 +35,7 @@ impl Run<'_, '_, '_> {
         let Some(it) = self.nodes.get_mut(node as usize) else { return 1 };
         it.is_stuck = false;
         it.bottoms.clear();
-        let (mut state, at, context, certainty) = (it.state.clone(), it.at, it.context, it.certainty);
+        let (mut state, at, context) = (it.state.clone(), it.at, it.context);
         let block = self.file.block(at);
         let mut written = 0;
         let is_entry = self.contexts.get(context as usize).is_some_and(|it| it.function == at);
@@ -40,10 +44,11 @@ impl Run<'_, '_, '_> {
         for (_, operation) in &block.operations {
             match operation {
                 Operation::Push(Operand::Register { number, .. })
-                    if makes_room && UNDEFINED & !written & 1 << number != 0 =>
+                    if makes_room && self.abi.undefined & !written & 1 << number != 0 =>
                 {
-                    let top = self.pool.plus(state.register(STACK_POINTER), 8_u64.wrapping_neg());
-                    state.set(STACK_POINTER, top);
+                    // Such a push only makes room on the stack.
+                    let top = self.pool.plus(state.register(self.abi.stack_pointer), 8_u64.wrapping_neg());
+                    state.set(self.abi.stack_pointer, top);
                 }
                 _ => self.step(node, &mut state, operation),
             }
@@ -53,14 +58,19 @@ impl Run<'_, '_, '_> {
         self.publish_stores(context, &state);
         let cost =
             4 + block.operations.len() as u64 / 2 + (state.slots.len() + state.effects.len()) as u64 / 4;
-        self.leave(Leaving { node, context, block: &block, certainty }, state);
+        self.leave(Leaving { node, context, block: &block, certainty: Certainty::Certain }, state);
         cost
     }
 
+    /// How sure it is that control leaves a block so: the block may be a doubt itself.
+    pub(super) fn whole_certainty(&self, from: Leaving<'_>) -> Certainty {
+        from.certainty.min(self.current_certainty())
+    }
+
     /// A context may write some more registers.
-    pub(super) fn clobber_more(&mut self, context: ContextId, written: u32) {
+    pub(super) fn clobber_more(&mut self, context: ContextId, written: u64) {
         let Some(it) = self.contexts.get_mut(context as usize) else { return };
-        let more = it.clobbers | written & super::state::CALLER_SAVED;
+        let more = it.clobbers | written & self.abi.caller_saved;
         if std::mem::replace(&mut it.clobbers, more) != more {
             self.wake_callers(context);
         }
@@ -76,9 +86,7 @@ impl Run<'_, '_, '_> {
         match from.block.exit {
             Exit::Next(next) => self.flow(from.context, next.0, &state, from.certainty),
             Exit::Jump(target) => self.go(from, target.0, state),
-            Exit::Branch { condition, target, next } => {
-                self.branch(from, condition, (target.0, next.0), state);
-            }
+            Exit::Branch { test, target, next } => self.branch(from, test, (target.0, next.0), state),
             Exit::JumpIndirect(target) => self.jump_indirect(from, &target, state),
             Exit::Call { target, next } => {
                 let target = self.file.target(target.0);
@@ -93,8 +101,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn branch(&mut self, from: Leaving<'_>, condition: Condition, (target, next): (u64, u64), state: State) {
-        let outcomes = self.pool.outcomes(condition, state.flags);
+    fn branch(&mut self, from: Leaving<'_>, test: Test, (target, next): (u64, u64), state: State) {
+        let Tested { outcomes, condition, compared } = self.tested(&state, test);
         if outcomes.is_none() {
             self.stick(from.node);
             return;
@@ -105,15 +113,46 @@ impl Run<'_, '_, '_> {
         let edges = [(may_hold, target, condition), (may_fail, next, condition.negated())];
         for (_, to, holds) in edges.into_iter().filter(|edge| edge.0) {
             let mut state = state.clone();
-            if self.narrow(from.node, &mut state, holds) {
+            let compared = compared.filter(|_| !state.flags.may_be_given(test, holds));
+            if self.narrow(from.node, &mut state, (compared, holds)) {
                 self.go(Leaving { certainty, ..from }, to, state);
             }
         }
     }
 
+    /// What a branch tests.
+    fn tested(&mut self, state: &State, test: Test) -> Tested {
+        let (number, size, bit, is_negated) = match test {
+            Test::Flags(condition) => {
+                let outcomes = self.pool.outcomes(condition, state.flags);
+                return Tested { outcomes, condition, compared: state.compared };
+            }
+            Test::Zero { number, size, bit, is_negated } => (number, size, bit, is_negated),
+        };
+        let zero = self.pool.constant(0);
+        let mut value = self.pool.truncate(state.register(number), size);
+        let sign = size * 8 - 1;
+        if let Some(bit) = bit {
+            let bit = self.pool.constant(1 << bit);
+            value = self.pool.compute(Arithmetic::And, value, bit, size);
+        }
+        let sided = |condition: Condition| if is_negated { condition.negated() } else { condition };
+        let outcomes = self.pool.outcomes(sided(Condition::EQUAL), Flags::Difference(value, zero, size));
+        let condition =
+            sided(if bit == Some(sign) { Condition::NEGATIVE.negated() } else { Condition::EQUAL });
+        let by = Comparison { with: zero, size, is_right: false };
+        let compared = bit.is_none_or(|bit| bit == sign).then_some((Holder::Register(number), by));
+        Tested { outcomes, condition, compared }
+    }
+
     /// Narrows what a branch has compared. Returns false where no number is left.
-    fn narrow(&mut self, node: NodeId, state: &mut State, holds: Condition) -> bool {
-        let Some((holder, by)) = state.compared.filter(|_| holds != Condition::UNKNOWN) else {
+    fn narrow(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (compared, holds): (Option<(Holder, Comparison)>, Condition),
+    ) -> bool {
+        let Some((holder, by)) = compared.filter(|_| holds != Condition::UNKNOWN) else {
             return true;
         };
         if let Holder::Register(register) = holder {
@@ -184,7 +223,7 @@ impl Run<'_, '_, '_> {
 
     /// Whether the stack pointer is where it was at the entry: a jump out of the function is then a call.
     fn is_at_entry(&self, context: ContextId, state: &State) -> bool {
-        self.pool.as_constant(state.register(4)) == Some(frame(context))
+        self.pool.as_constant(state.register(self.abi.stack_pointer)) == Some(frame(context))
     }
 
     fn jump_indirect(&mut self, from: Leaving<'_>, target: &Operand, state: State) {
@@ -220,21 +259,34 @@ impl Run<'_, '_, '_> {
 
     /// A return, or a jump to an address that the function itself has pushed: retpolines enter their target so.
     fn return_or_jump(&mut self, from: Leaving<'_>, mut state: State) {
-        let Some((target, above)) = self.pushed(from, &state, state.register(STACK_POINTER)) else {
-            let values = [state.register(0), state.register(2)];
+        let stack_pointer = self.abi.stack_pointer;
+        let linked = self.abi.link.map(|link| state.register(link));
+        if let Some(target) = linked.filter(|&target| self.has_code(target)) {
+            self.call_value(from, target, None, state);
+            return;
+        }
+        let top = state.register(stack_pointer);
+        let pushed = if linked.is_none() { self.pushed(from, &state, top) } else { None };
+        let Some((target, above)) = pushed else {
+            let values = self.abi.results.map(|number| state.register(number));
             self.returned(from, values, &state);
             return;
         };
-        state.set(STACK_POINTER, above);
+        state.set(stack_pointer, above);
         // Where several targets share a thunk, which of them this path means is a doubt.
         let is_one = self.pool.as_constant(target).is_some();
         // The next pushed address of code is where the target returns to.
         let next = self.pushed(from, &state, above).and_then(|(next, after)| {
             let next = self.pool.as_constant(next).filter(|&next| self.pool.places.is_code(next))?;
-            state.set(STACK_POINTER, after);
+            state.set(stack_pointer, after);
             Some(next)
         });
         self.call_value(from, target.opened(!is_one), next, state);
+    }
+
+    /// Whether a value may be an address of the file's code.
+    fn has_code(&self, value: Value) -> bool {
+        self.pool.addresses(value).iter().any(|&address| self.pool.places.is_code(address))
     }
 
     /// What the function has stored at the top of the stack, and the address above; `None` where it has stored nothing there.
@@ -264,5 +316,15 @@ pub(super) fn is_table(block: &Block) -> bool {
         .operations
         .iter()
         .any(|(_, operation)| matches!(operation, Operation::MoveSigned { from, .. } if is_indexed(from)));
-    loads || matches!(block.exit, Exit::JumpIndirect(target) if is_indexed(&target))
+    match block.exit {
+        Exit::JumpIndirect(target) if loads || is_indexed(&target) => true,
+        // On A64: `add x1, x1, x0, lsl #2; br x1`, where the offset was loaded without a sign.
+        Exit::JumpIndirect(Operand::Register { number, .. }) => {
+            let makes = |operation: &&(Svma, Operation)| arguments::writes(&operation.1) >> number & 1 == 1;
+            let last = block.operations.iter().rev().find(makes).map(|it| it.1);
+            let is_scaled = |operand: Operand| matches!(operand, Operand::Changed { .. });
+            matches!(last, Some(Operation::Compute { kind: Arithmetic::Add, right, .. }) if is_scaled(right))
+        }
+        _ => loads,
+    }
 }

@@ -14,8 +14,13 @@ use crate::reach::value::region::{Region, context_of, frame_offset, is_mapped, r
 impl Run<'_, '_, '_> {
     /// All addresses that a value may be go out of sight.
     pub(super) fn escape(&mut self, value: Value, escape: Escape) {
+        // Which function of several the others get may be a doubt.
+        let is_doubt = value.is_open() && self.pool.as_constant(value).is_none();
         for address in self.pool.addresses(value) {
-            self.escape_address(address, escape);
+            match region(address).is_none() && self.pool.places.is_code(address) {
+                true => self.escape_code(address, escape, is_doubt),
+                false => self.escape_address(address, escape),
+            }
         }
     }
 
@@ -40,25 +45,25 @@ impl Run<'_, '_, '_> {
                 }
             }
             Some(Region::Heap | Region::Thread) => self.escape_object(address, escape),
-            None if self.pool.places.is_code(address) => self.escape_code(address, escape),
+            None if self.pool.places.is_code(address) => self.escape_code(address, escape, false),
             None => self.escape_object(address, escape),
         }
     }
 
-    fn escape_code(&mut self, address: u64, escape: Escape) {
-        let certainty = match escape {
-            Escape::Lost => Certainty::Doubtful,
-            Escape::Foreign => self.current_certainty(),
-        };
+    fn escape_code(&mut self, address: u64, escape: Escape, is_doubt: bool) {
+        let way = if is_doubt || escape == Escape::Lost { Certainty::Doubtful } else { Certainty::Certain };
+        let certainty = way.min(self.current_certainty());
         // Constants may be in the same section as code; a function is entered where it begins.
         let known = self.escaped_code.get(&address).copied();
-        if !self.file.begins_function(address)
-            || known.is_some_and(|known| known.0 >= escape && known.1 >= certainty)
+        let is_known = known.is_some_and(|known| known.0 >= escape && known.1 >= certainty);
+        if !self.file.begins_function(address) || is_known && !self.escaped_in.insert((self.current, address))
         {
             return;
         }
-        self.escaped_code.insert(address, (escape, certainty));
-        if let Some(context) = self.root(address, certainty, None)
+        if !is_known {
+            self.escaped_code.insert(address, (escape, certainty));
+        }
+        if let Some(context) = self.root(address, way, None)
             && escape == Escape::Foreign
         {
             self.returns_outside(context);

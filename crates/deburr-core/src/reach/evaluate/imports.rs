@@ -6,24 +6,23 @@
 
 use super::control::Leaving;
 use super::run::Run;
-use super::state::ARGUMENTS;
 use super::state::State;
 use crate::insn::operations::Arithmetic;
 use crate::reach::knowledge::{self, Behaviour, behaviour};
 use crate::reach::memory::Escape;
 use crate::reach::value::pool::{Bits, Shape, Value};
 use crate::reach::value::region;
+use deburr_cpu::Arch;
 
-/// The registers of the first arguments.
-const FIRST: u8 = 7;
-const SECOND: u8 = 6;
-const THIRD: u8 = 2;
+/// The signal of an instruction that the CPU does not have.
+const SIGILL: u64 = 4;
 
 impl Run<'_, '_, '_> {
     /// Calls an import. Returns what comes back, if anything does.
     pub(super) fn import(&mut self, from: Leaving<'_>, name: &str, state: &mut State) -> Option<[Value; 2]> {
-        let [first, second, third] = [FIRST, SECOND, THIRD].map(|number| state.register(number));
-        let top = [Value::TOP; 2];
+        let argument = |place: usize| state.register(self.abi.argument(place));
+        let [first, second, third, fourth] = [0, 1, 2, 3].map(argument);
+        let top = [self.told; 2];
         let Some(behaviour) = behaviour(name) else { return Some(self.unknown_import(from, name, state)) };
         match behaviour {
             Behaviour::Ends => None,
@@ -35,15 +34,15 @@ impl Run<'_, '_, '_> {
             Behaviour::Inert => Some(top),
             Behaviour::ComparesTexts => Some([self.compared_texts(first, second), Value::TOP]),
             Behaviour::Writes => {
-                for (place, number) in ARGUMENTS.into_iter().enumerate() {
+                for (place, &number) in self.abi.arguments.iter().enumerate() {
                     let (argument, bytes) = (state.register(number), self.extent(name, place, state));
                     self.escape_bytes(argument, Escape::Foreign, bytes);
-                    self.overwrite(from.node, state, (argument, Value::TOP), bytes);
+                    self.overwrite(from.node, state, (argument, self.told), bytes);
                 }
                 Some(top)
             }
             Behaviour::Reads => {
-                for (place, number) in ARGUMENTS.into_iter().enumerate() {
+                for (place, &number) in self.abi.arguments.iter().enumerate() {
                     let bytes = self.extent(name, place, state);
                     self.escape_bytes(state.register(number), Escape::Foreign, bytes);
                 }
@@ -103,9 +102,8 @@ impl Run<'_, '_, '_> {
                 Some([zero, Value::TOP])
             }
             Behaviour::StartsThread => {
-                let argument = state.register(1);
-                self.share_value(argument);
-                self.call_back(from, third, Some(argument));
+                self.share_value(fourth);
+                self.call_back(from, third, Some(fourth));
                 self.overwrite(from.node, state, (first, Value::TOP), Some(8));
                 Some(top)
             }
@@ -115,8 +113,8 @@ impl Run<'_, '_, '_> {
                 for address in self.pool.addresses(first) {
                     self.root(address, from.certainty, Some(count));
                 }
-                let later = [state.register(1), state.register(8), state.register(9)];
-                for function in later {
+                for place in 3..6 {
+                    let function = state.register(self.abi.argument(place));
                     self.escape(function, Escape::Foreign);
                 }
                 if self.pool.addresses(first).is_empty() {
@@ -144,8 +142,12 @@ impl Run<'_, '_, '_> {
             Behaviour::CallsSystem => {
                 let numbers = (self.pool.as_constant(first), self.pool.as_constant(third));
                 let waits = matches!(numbers, (Some(number), Some(operation))
-                    if knowledge::only_waits(number, operation));
+                    if knowledge::only_waits(self.arch(), number, operation));
                 Some(if waits { top } else { self.unknown_import(from, name, state) })
+            }
+            Behaviour::HandlesSignal => {
+                self.handles_illegal |= self.pool.as_constant(first).is_none_or(|signal| signal == SIGILL);
+                Some(self.unknown_import(from, name, state))
             }
             Behaviour::Anything | Behaviour::FindsCode => Some(self.unknown_import(from, name, state)),
             Behaviour::ReadsEnvironment if self.model.has_no_environment() => {
@@ -153,9 +155,17 @@ impl Run<'_, '_, '_> {
                 Some([zero, Value::TOP])
             }
             Behaviour::ReadsEnvironment => Some(top),
+            Behaviour::ReadsAuxiliary if self.arch() == Arch::Aarch64 => {
+                let entry = self.pool.as_constant(first);
+                Some([self.model.auxiliary(&mut self.pool, entry), Value::TOP])
+            }
             Behaviour::ReadsAuxiliary => {
                 let is_open = self.pool.as_constant(first).is_none_or(knowledge::is_of_the_cpu);
                 Some([Value::TOP.opened(is_open); 2])
+            }
+            Behaviour::FindsThreadOffset => {
+                let offset = self.pool.as_constant(first).and_then(|at| self.file.thread_offset(at));
+                Some([offset.map_or(Value::TOP, |offset| self.pool.constant(offset)), Value::TOP])
             }
             Behaviour::FindsThreadMemory => Some([self.thread_memory(from, state, first), Value::TOP]),
         }
@@ -193,9 +203,9 @@ impl Run<'_, '_, '_> {
 
     /// All arguments go to code of another file.
     fn hand_out(&mut self, from: Leaving<'_>, name: &str, state: &State) {
-        for (place, number) in ARGUMENTS.into_iter().enumerate() {
+        for (place, &number) in self.abi.arguments.iter().enumerate() {
             let bytes = self.extent(name, place, state);
-            self.escape_bytes(state.register(number), from.certainty.escape(), bytes);
+            self.escape_bytes(state.register(number), self.whole_certainty(from).escape(), bytes);
         }
     }
 
@@ -203,7 +213,7 @@ impl Run<'_, '_, '_> {
     fn extent(&self, name: &str, place: usize, state: &State) -> Option<i32> {
         let extent = knowledge::extent(name, place)?;
         let count = match extent.times {
-            Some(place) => self.pool.as_constant(state.register(*ARGUMENTS.get(usize::from(place))?))?,
+            Some(place) => self.pool.as_constant(state.register(self.abi.argument(place.into())))?,
             None => 1,
         };
         u64::from(extent.bytes).checked_mul(count)?.try_into().ok()
@@ -214,8 +224,8 @@ impl Run<'_, '_, '_> {
         self.hand_out(from, name, state);
         // The C library's functions that have no row say nothing of the CPU.
         let anything =
-            Value::TOP.opened(!knowledge::is_silent(name) || behaviour(name) == Some(Behaviour::FindsCode));
-        for (place, number) in ARGUMENTS.into_iter().enumerate() {
+            self.told.opened(!knowledge::is_silent(name) || behaviour(name) == Some(Behaviour::FindsCode));
+        for (place, &number) in self.abi.arguments.iter().enumerate() {
             let (argument, bytes) = (state.register(number), self.extent(name, place, state));
             if matches!(self.pool.shape(argument), Shape::Within(_))
                 || !self.pool.addresses(argument).is_empty()
@@ -255,6 +265,21 @@ impl Run<'_, '_, '_> {
             self.memory.store(&mut self.pool, base + 16 + offset, 4, value);
         }
         self.pool.constant(base)
+    }
+
+    /// What the loader hands to a resolver: on AArch64 what the system shows of the CPU, and where more of it is.
+    pub(super) fn resolver_arguments(&mut self) -> Vec<Value> {
+        if self.arch() != Arch::Aarch64 {
+            return Vec::new();
+        }
+        let next = self.allocations.len() as u32;
+        let base = *self.allocations.entry((u32::MAX, 0)).or_insert_with(|| region::heap(next));
+        let words = self.model.resolver_words(&mut self.pool);
+        for (offset, value) in (0..).step_by(8).zip(words) {
+            self.memory.store(&mut self.pool, base + offset, 8, value);
+        }
+        let first = self.model.resolver_word(&mut self.pool);
+        vec![first, self.pool.constant(base)]
     }
 
     /// Where a variable of a thread is.

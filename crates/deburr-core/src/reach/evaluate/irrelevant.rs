@@ -7,7 +7,7 @@
 use super::control::Leaving;
 use super::limits::MAX_CARRIED;
 use super::run::{Returned, Run};
-use super::state::{ARGUMENTS, CALLER_SAVED, State};
+use super::state::{State, Written};
 use crate::engine::solver::NodeId;
 use crate::reach::demand::Irrelevant;
 use crate::reach::memory::Escape;
@@ -21,7 +21,7 @@ impl Run<'_, '_, '_> {
         let irrelevant = self.demand.irrelevant(self.file, function)?;
         let read = self.arguments_of(function, 0);
         let mut pending: Vec<u64> = Vec::new();
-        for number in ARGUMENTS.into_iter().filter(|&number| read >> number & 1 == 1) {
+        for &number in self.abi.arguments.iter().filter(|&&number| read >> number & 1 == 1) {
             pending.extend(self.pool.addresses(state.register(number)));
         }
         let mut seen: FxHashSet<u64> = FxHashSet::default();
@@ -81,15 +81,22 @@ impl Run<'_, '_, '_> {
         self.expose_data(irrelevant.number);
         let read = self.arguments_of(function, 0);
         let anything = Value::TOP.opened(irrelevant.is_open);
-        for number in ARGUMENTS.into_iter().filter(|&number| read >> number & 1 == 1) {
+        for &number in self.abi.arguments.iter().filter(|&&number| read >> number & 1 == 1) {
             let argument = state.register(number);
-            self.hand_over(from, state, (argument, anything), from.certainty.escape());
+            self.hand_over(from, state, (argument, anything), self.whole_certainty(from).escape());
         }
         self.lose_stack_arguments(from.node, state);
-        self.clobber_more(from.context, CALLER_SAVED);
+        self.clobber_more(from.context, self.abi.caller_saved);
         self.throw(from, state);
         let certainty = from.certainty;
-        irrelevant.returns.then_some(Returned { values: [anything; 2], clobbers: CALLER_SAVED, certainty })
+        irrelevant.returns.then(|| Returned {
+            values: [anything; 2],
+            clobbers: self.abi.caller_saved,
+            certainty,
+            through: None,
+            written: Written::anything(),
+            words: Vec::new(),
+        })
     }
 
     /// Code that is not followed gets an argument, and may write to what that leads to.

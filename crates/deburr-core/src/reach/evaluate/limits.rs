@@ -43,3 +43,9 @@ pub(super) const MAX_CARRIED: usize = 64;
 
 /// Blocks of a function, after which each of its registers counts as read. Detectors have up to some hundred.
 pub(super) const MAX_LIVENESS_BLOCKS: usize = 4000;
+
+/// Changes of the words that a context knows when it is entered and returns, after which it knows none.
+pub(super) const MAX_WORD_CHANGES: u32 = 4;
+
+/// The same of a word: how often its value may have changed, unless few numbers are possible.
+pub(super) const MAX_WORD_JOINS: u16 = 2;

@@ -4,26 +4,28 @@
 //! of this file's code overwrites nothing, as compilers know which registers such a callee leaves alone. What is only moved to where
 //! nobody reads it is not read (Giegerich, Möncke and Wilhelm, 1981): code that saves a register around `cpuid` moves it so.
 
-use super::arguments::{ALL, overwrites, reads, source};
+use super::arguments::{overwrites, reads, saved, source};
 use super::control::is_table;
 use super::limits::MAX_LIVENESS_BLOCKS;
 use super::run::Run;
-use super::state::CALLER_SAVED;
 use crate::engine::solver::{Equations, NodeId, Worklist, solve};
-use crate::insn::operations::{Block, Exit, Operand, Operation};
+use crate::insn::operations::{Block, Exit, Operand, Operation, Test, VECTORS};
+use crate::reach::abi::{GENERAL, bits};
 use crate::reach::memory::file::Target;
 use rustc_hash::FxHashMap;
 
-/// Every register.
-const EVERY: u32 = 0xffff;
-/// What a function may return something in, rax and rdx; from bit 16 on, where they are live only because it returns.
-const RESULTS: u32 = (1 | 1 << 2) << 16;
+/// Every general register.
+const EVERY: u64 = GENERAL;
+/// Where those begin that are live only because the function returns.
+const RETURNED: u8 = VECTORS;
+/// A register as read, and as returned.
+const EACH: u64 = 1 | 1 << RETURNED;
 
 /// What happens to registers at one place.
 #[derive(Debug, Clone, Copy)]
 enum Transfer {
     /// Some are read, and then some overwritten.
-    Use { read: u32, written: u32 },
+    Use { read: u64, written: u64 },
     /// One is moved to another.
     Copy { to: u8, from: u8 },
     /// Two change places.
@@ -42,22 +44,24 @@ impl Transfer {
                 left: Operand::Register { number: left, size: 8 },
                 right: Operand::Register { number: right, size: 8 },
             } => Transfer::Swap(left, right),
-            Operation::Push(ref operand) if !saves => Transfer::Use { read: source(operand), written: 0 },
+            _ if !saves => {
+                Transfer::Use { read: reads(operation) | saved(operation), written: overwrites(operation) }
+            }
             _ => Transfer::Use { read: reads(operation), written: overwrites(operation) },
         }
     }
 
     /// What is live before it, by what is live after it.
-    fn before(self, after: u32) -> u32 {
-        let is_live = |number: u8| after >> number & 0x1_0001 != 0;
-        let without = |number: u8| !(0x1_0001 << number);
+    fn before(self, after: u64) -> u64 {
+        let is_live = |number: u8| after >> number & EACH != 0;
+        let without = |number: u8| !(EACH << number);
         match self {
-            Transfer::Use { read, written } => after & !(written | written << 16) | read,
+            Transfer::Use { read, written } => after & !(written | written << RETURNED) | read,
             Transfer::Copy { to, from } if to == from => after,
-            Transfer::Copy { to, from } => after & without(to) | u32::from(is_live(to)) << from,
+            Transfer::Copy { to, from } => after & without(to) | u64::from(is_live(to)) << from,
             Transfer::Swap(one, other) => {
                 let rest = after & without(one) & without(other);
-                rest | u32::from(is_live(one)) << other | u32::from(is_live(other)) << one
+                rest | u64::from(is_live(one)) << other | u64::from(is_live(other)) << one
             }
         }
     }
@@ -68,18 +72,18 @@ impl Transfer {
 struct Lives {
     transfers: Vec<Transfer>,
     /// What is overwritten in it.
-    written: u32,
+    written: u64,
     /// What is read in it, also after it was written.
-    mentioned: u32,
+    mentioned: u64,
     /// What counts as read where it begins.
-    entered_with: u32,
+    entered_with: u64,
     /// Whether it ends in a jump through a table.
     is_table: bool,
     /// What is live at its end without the blocks after it.
-    after: u32,
+    after: u64,
     next: Vec<NodeId>,
     before: Vec<NodeId>,
-    live: u32,
+    live: u64,
 }
 
 struct Liveness {
@@ -109,9 +113,22 @@ impl Equations for Liveness {
 }
 
 impl Run<'_, '_, '_> {
-    /// The general registers that may be read after a place of a function before they are written, as bits; from bit 16 on those that
+    /// The registers that are live, by what [`Run::live_in`] says, where some of a function's results are read.
+    pub(super) fn live_registers(&self, live: u64, wanted: [bool; 2]) -> u64 {
+        let results = self.abi.results.into_iter().zip(wanted).filter(|it| it.1);
+        let wanted = results.fold(0, |bits, (number, _)| bits | 1 << number);
+        live & GENERAL | live >> RETURNED & wanted | 1 << self.abi.stack_pointer
+    }
+
+    /// The registers that a function may return something in, as returned.
+    fn results(&self) -> u64 {
+        bits(&self.abi.results) << RETURNED
+    }
+
+    /// The general registers that may be read after a place of a function before they are written, as bits; from bit 32 on those that
     /// the function may return something in.
-    pub(super) fn live_in(&mut self, function: u64, at: u64) -> u32 {
+    pub(super) fn live_in(&mut self, function: u64, at: u64) -> u64 {
+        let results = self.results();
         if let Some(&live) = self.live.get(&at) {
             return live;
         }
@@ -131,15 +148,15 @@ impl Run<'_, '_, '_> {
             lives.next = next.into_iter().map(|next| number(&mut places, next)).collect();
             blocks.push(lives);
             if places.len() > MAX_LIVENESS_BLOCKS {
-                self.live.insert(at, EVERY | RESULTS);
-                return EVERY | RESULTS;
+                self.live.insert(at, EVERY | results);
+                return EVERY | results;
             }
         }
         self.extra_cost += blocks.len() as u64;
         // A table may lead into the middle of a block, past what overwrites a register there.
-        let mentioned = blocks.iter().fold(RESULTS, |all, block| all | block.mentioned);
+        let mentioned = blocks.iter().fold(results, |all, block| all | block.mentioned);
         for block in blocks.iter_mut().filter(|block| block.is_table) {
-            block.entered_with = mentioned & !(block.written | block.written << 16);
+            block.entered_with = mentioned & !(block.written | block.written << RETURNED);
         }
         let mut worklist = Worklist::default();
         for index in 0..blocks.len() {
@@ -155,32 +172,35 @@ impl Run<'_, '_, '_> {
         solve(&mut liveness, u64::MAX);
         let found = places.into_iter().zip(liveness.blocks).map(|(at, block)| (at, block.live));
         self.live.extend(found);
-        self.live.get(&at).copied().unwrap_or(EVERY | RESULTS)
+        self.live.get(&at).copied().unwrap_or(EVERY | results)
     }
 
     /// What a block reads and writes, and where in the function control goes from it.
     fn lives(&mut self, function: u64, block: &Block) -> (Lives, Vec<u64>) {
+        let results = self.results();
         let mut lives = Lives::default();
         for (_, operation) in &block.operations {
-            let is_own =
-                matches!(operation, Operation::Push(operand) if source(operand) & lives.written != 0);
+            let is_own = saved(operation) & lives.written != 0;
             lives.transfers.push(Transfer::of(operation, block.start.0 == function && !is_own));
             lives.mentioned |= reads(operation);
             lives.written |= overwrites(operation);
         }
         let mut next = Vec::new();
         let mut used = 0;
-        let mut go = |run: &mut Self, to: u64, used: &mut u32| match run.file.function(to) == function {
+        let mut go = |run: &mut Self, to: u64, used: &mut u64| match run.file.function(to) == function {
             true => next.push(to),
             false => {
                 *used |= run.arguments_of_target(run.file.target(to), 0, block);
-                lives.after = RESULTS;
+                lives.after = results;
             }
         };
         match block.exit {
             Exit::Next(to) => go(self, to.0, &mut used),
             Exit::Jump(to) => go(self, to.0, &mut used),
-            Exit::Branch { target, next, .. } => {
+            Exit::Branch { test, target, next } => {
+                if let Test::Zero { number, .. } = test {
+                    used |= 1 << number;
+                }
                 go(self, target.0, &mut used);
                 go(self, next.0, &mut used);
             }
@@ -189,13 +209,13 @@ impl Run<'_, '_, '_> {
                 next = self.file.orphans(function);
                 lives.is_table = true;
             }
-            Exit::JumpIndirect(_) => used = EVERY | RESULTS,
-            Exit::Return => lives.after = RESULTS,
+            Exit::JumpIndirect(_) => used = EVERY | results,
+            Exit::Return => lives.after = results,
             Exit::Call { .. } | Exit::CallIndirect { .. } | Exit::Stop => {}
         }
-        let callee = self.file.callee(&block.exit);
+        let callee = self.file.callee(block);
         if let (Exit::CallIndirect { target, .. }, None) = (block.exit, callee) {
-            used = source(&target) | ALL;
+            used = source(&target) | self.abi.all_arguments();
         }
         if let Some(callee) = callee {
             used = self.arguments_of_target(callee, 0, block);
@@ -210,9 +230,9 @@ impl Run<'_, '_, '_> {
         let mut written = 0;
         // Code of another file keeps to the ABI.
         if let Some(Target::Word(word)) = callee
-            && self.import_of_word(word).is_some()
+            && let Some(name) = self.import_of_word(word)
         {
-            written = CALLER_SAVED & EVERY;
+            written = self.clobbered_by(name) & EVERY;
         }
         lives.transfers.push(Transfer::Use { read: used, written });
         lives.written |= written;

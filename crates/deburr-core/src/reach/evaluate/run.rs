@@ -3,17 +3,22 @@
 //! A node is a block in a context; a context is a function with those of its arguments that are constants. What a call returns,
 //! and what it stores in its callers' frames, belongs to the context. Roots are entered with anything in their registers.
 
-use super::limits::{MAX_CHEAP_CONTEXTS, MAX_CONTEXTS, VISITS_BEFORE_WIDENING};
-use super::state::{ARGUMENTS, Effect, State};
+use super::limits::{
+    MAX_CHEAP_CONTEXTS, MAX_CONTEXTS, MAX_WORD_CHANGES, MAX_WORD_JOINS, VISITS_BEFORE_WIDENING,
+};
+use super::state::{Effect, Merging, State, Word, Written};
 use crate::engine::domain::Domain;
 use crate::engine::solver::{Equations, NodeId, Outcome, Worklist, solve};
 use crate::image::Kind;
+use crate::insn::operations::VECTORS;
+use crate::reach::abi::Abi;
 use crate::reach::cpu::Model;
 use crate::reach::demand::Demand;
 use crate::reach::memory::file::{File, Target};
 use crate::reach::memory::{Escape, Memory};
 use crate::reach::value::pool::{Pool, Value};
 use crate::reach::value::region;
+use deburr_cpu::Arch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A context by its number.
@@ -42,6 +47,19 @@ impl Certainty {
     }
 }
 
+/// How control comes to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// From where; `None` from outside.
+    pub from: Option<NodeId>,
+    /// How sure it is, once control is there.
+    pub certainty: Certainty,
+    /// The context of a call that it comes back from.
+    pub through: Option<ContextId>,
+    /// Which evaluation of the start found it last.
+    pub visit: u32,
+}
+
 /// A block in a context.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -56,6 +74,10 @@ pub(crate) struct Node {
     pub is_stuck: bool,
     /// Where control came from first, with the certainty that it has.
     pub parent: Option<NodeId>,
+    /// How control comes there, each way by the last evaluation of where it is from.
+    pub ways: Vec<Way>,
+    /// Whether the function returns from there.
+    pub returns: bool,
 }
 
 /// A function with what it is called with.
@@ -67,7 +89,7 @@ pub(crate) struct Context {
     pub returned: Option<[Value; 2]>,
     /// Whether some path surely returns.
     pub surely_returns: bool,
-    pub clobbers: u32,
+    pub clobbers: u64,
     pub throws: bool,
     /// Whether some path surely throws.
     pub surely_throws: bool,
@@ -92,6 +114,13 @@ pub(crate) struct Context {
     pub returns_outside: bool,
     /// Which of its two results anybody reads.
     pub wanted: [bool; 2],
+    /// The words of the file's data that it may write, with what it calls.
+    pub written: Written,
+    /// What is known of such words wherever it returns, if it does.
+    pub returned_words: Option<Vec<Word>>,
+    /// What it was last called with, and how often both have changed.
+    pub handed_words: Vec<Word>,
+    pub word_changes: u32,
 }
 
 /// An object in a frame whose address went out of sight.
@@ -105,16 +134,22 @@ pub(crate) struct Escaped {
 }
 
 /// What a call leaves.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Returned {
     pub values: [Value; 2],
-    pub clobbers: u32,
+    pub clobbers: u64,
+    /// How sure it is that control comes back: for now, and if the context of the call does.
     pub certainty: Certainty,
+    pub through: Option<ContextId>,
+    /// The words of the file's data that it may have written, and what is known of some.
+    pub written: Written,
+    pub words: Vec<Word>,
 }
 
 /// The whole program on one model.
 pub(crate) struct Run<'r, 'f, 'a> {
     pub(crate) file: &'r File<'f, 'a>,
+    pub(super) abi: &'static Abi,
     pub(super) demand: &'r Demand,
     pub(crate) model: Model,
     pub(crate) pool: Pool,
@@ -127,16 +162,22 @@ pub(crate) struct Run<'r, 'f, 'a> {
     pub(crate) allocations: FxHashMap<(ContextId, u64), u64>,
     /// Functions whose address went out of sight, and how.
     pub(crate) escaped_code: FxHashMap<u64, (Escape, Certainty)>,
-    pub(super) arguments: FxHashMap<u64, u32>,
+    /// The same with the nodes that it happens in.
+    pub(super) escaped_in: FxHashSet<(Option<NodeId>, u64)>,
+    pub(super) arguments: FxHashMap<u64, u64>,
     pub(super) allocators: FxHashMap<u64, bool>,
     pub(super) small: FxHashMap<u64, bool>,
     /// By block, the registers that are live where it begins.
-    pub(super) live: FxHashMap<u64, u32>,
+    pub(super) live: FxHashMap<u64, u64>,
     /// The node that is evaluated.
     pub(super) current: Option<NodeId>,
     /// What comes from outside the program. Callers of a shared object may hand back what it has told them of the CPU, so there
     /// it rests on open answers.
     pub(super) outside: Value,
+    /// What functions of the C library read for the program. A file of the kernel's may describe the CPU.
+    pub(super) told: Value,
+    /// Whether the program handles the signal of an instruction that the CPU does not have: it may try some.
+    pub(crate) handles_illegal: bool,
     /// What the current node's evaluation has cost beyond its operations.
     pub(super) extra_cost: u64,
     /// By offset and bytes, what the current node has stored to its own frame, and others will see.
@@ -152,8 +193,10 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         pool: Pool,
         model: Model,
     ) -> Run<'r, 'f, 'a> {
+        let is_told = file.names_description();
         Run {
             file,
+            abi: Abi::of(file.image.arch),
             demand,
             model,
             pool,
@@ -164,12 +207,16 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             worklist: Worklist::default(),
             allocations: FxHashMap::default(),
             escaped_code: FxHashMap::default(),
+            escaped_in: FxHashSet::default(),
             arguments: FxHashMap::default(),
             allocators: FxHashMap::default(),
             small: FxHashMap::default(),
             live: FxHashMap::default(),
             current: None,
-            outside: Value::TOP.opened(file.image.kind == Kind::SharedObject),
+            outside: Value::TOP
+                .opened(is_told || file.image.kind == Kind::SharedObject || file.is_started_by_kernel()),
+            told: Value::TOP.opened(is_told),
+            handles_illegal: false,
             extra_cost: 0,
             unpublished: Vec::new(),
             exposed: FxHashSet::default(),
@@ -180,6 +227,10 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
     pub(crate) fn solve(&mut self, budget: u64) -> (Outcome, u64) {
         self.settle_losses();
         solve(self, budget)
+    }
+
+    pub(super) const fn arch(&self) -> Arch {
+        self.file.image.arch
     }
 
     /// How sure it is that control comes to what is evaluated.
@@ -212,13 +263,33 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         self.enqueue_all(context.map(|it| it.callers.iter().copied().collect()));
     }
 
-    /// Control comes to a block with a state.
-    pub(super) fn flow(&mut self, context: ContextId, at: u64, state: &State, certainty: Certainty) {
+    /// Control comes to a block with a state. `way`: how sure that is, once control is where it comes from.
+    pub(super) fn flow(&mut self, context: ContextId, at: u64, state: &State, way: Certainty) {
+        let way = self.way(way, None);
+        self.flow_by(context, at, state, (way, way.certainty));
+    }
+
+    /// The way from the node that is evaluated.
+    pub(super) fn way(&self, certainty: Certainty, through: Option<ContextId>) -> Way {
+        let node = self.current.and_then(|node| self.nodes.get(node as usize));
+        Way { from: self.current, certainty, through, visit: node.map_or(0, |node| node.visits) }
+    }
+
+    /// The same by some way. `certainty`: how sure it is for now.
+    pub(super) fn flow_by(
+        &mut self,
+        context: ContextId,
+        at: u64,
+        state: &State,
+        (way, certainty): (Way, Certainty),
+    ) {
+        let certainty = certainty.min(self.current_certainty());
         let Some(it) = self.contexts.get(context as usize) else { return };
         let (known, function, wanted) = (it.nodes.get(&at).copied(), it.function, it.wanted);
         let parent = self.current;
         let mut state = state.clone();
-        state.keep_live(self.live_in(function, at), wanted);
+        let live = self.live_in(function, at);
+        state.keep_live(self.live_registers(live, wanted));
         let Some(id) = known else {
             let id = self.nodes.len() as NodeId;
             let node = Node {
@@ -230,6 +301,8 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
                 bottoms: Vec::new(),
                 is_stuck: false,
                 parent,
+                ways: vec![way],
+                returns: false,
             };
             self.nodes.push(node);
             if let Some(context) = self.contexts.get_mut(context as usize) {
@@ -239,8 +312,15 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             return;
         };
         let Some(node) = self.nodes.get_mut(id as usize) else { return };
-        let mut changed = match node.visits > VISITS_BEFORE_WIDENING {
-            true => node.state.widen(&state, &mut self.pool),
+        match node.ways.iter_mut().find(|known| (known.from, known.through) == (way.from, way.through)) {
+            Some(known) if known.visit == way.visit => known.certainty = known.certainty.max(way.certainty),
+            Some(known) => *known = way,
+            None => node.ways.push(way),
+        }
+        let widens = node.visits > VISITS_BEFORE_WIDENING;
+        let mut changed = match certainty == Certainty::Doubtful {
+            true => node.state.merge(&state, &mut self.pool, Merging { widens, is_doubt: true }),
+            false if widens => node.state.widen(&state, &mut self.pool),
             false => node.state.join(&state, &mut self.pool),
         };
         if certainty > node.certainty {
@@ -255,7 +335,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
     fn context(&mut self, function: u64, state: &State, call: u64) -> ContextId {
         let read = self.arguments_of(function, 0);
         let mut key: ContextKey = Vec::new();
-        for number in ARGUMENTS {
+        for &number in self.abi.arguments {
             let constant = self.pool.as_constant(state.register(number));
             key.push(constant.filter(|_| read >> number & 1 == 1));
         }
@@ -292,15 +372,46 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         let context = self.context(function, state, call);
         let read = self.arguments_of(function, 0);
         let mut entry = State::top();
-        for number in 0..16 {
+        for number in 0..VECTORS {
             if read >> number & 1 == 1 {
                 entry.set(number, state.register(number));
             }
         }
         let frame = self.pool.constant(region::frame(context));
-        entry.set(4, frame);
+        entry.set(self.abi.stack_pointer, frame);
+        entry.words = self.handed_words(context, state);
         self.flow(context, function, &entry, certainty);
         context
+    }
+
+    /// The words of the file's data that are known across calls. Words of features, to which bit after bit is added, would change every
+    /// time.
+    pub(super) fn carried_words(&self, state: &State) -> Vec<Word> {
+        let is_carried =
+            |word: &&Word| self.pool.is_few(word.2) || self.memory.joins(word.0) <= MAX_WORD_JOINS;
+        state.words.iter().filter(is_carried).copied().collect()
+    }
+
+    /// Those that a context knows from where it is called.
+    fn handed_words(&mut self, context: ContextId, state: &State) -> Vec<Word> {
+        let known = self.carried_words(state);
+        let Some(it) = self.contexts.get_mut(context as usize) else { return Vec::new() };
+        if it.handed_words != known && it.word_changes <= MAX_WORD_CHANGES {
+            it.word_changes += 1;
+            it.handed_words = known;
+        }
+        if it.word_changes > MAX_WORD_CHANGES {
+            it.handed_words.clear();
+        }
+        it.handed_words.clone()
+    }
+
+    /// A context may write some words of the file's data.
+    pub(super) fn note_written(&mut self, context: ContextId, written: &Written) {
+        let Some(it) = self.contexts.get_mut(context as usize) else { return };
+        if it.written.add_all(written) {
+            self.wake_callers(context);
+        }
     }
 
     /// The loader, or code of another file, calls a function. Returns the context that it enters, unless the function is irrelevant.
@@ -314,14 +425,14 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             self.expose_data(irrelevant.number);
             return None;
         }
-        self.enter_root(address, certainty, first)
+        self.enter_root(address, certainty, first.as_slice())
     }
 
-    fn enter_root(&mut self, address: u64, certainty: Certainty, first: Option<Value>) -> Option<ContextId> {
+    fn enter_root(&mut self, address: u64, certainty: Certainty, first: &[Value]) -> Option<ContextId> {
         let mut state = State::top();
-        state.registers = [self.outside; 16];
-        if let Some(value) = first {
-            state.set(7, value);
+        state.registers = [self.outside; 32];
+        for (place, &value) in first.iter().enumerate() {
+            state.set(self.abi.argument(place), value);
         }
         match self.file.target(address) {
             Target::Code(function) => {
@@ -334,9 +445,15 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         }
     }
 
-    /// The loader calls a resolver and fills some word with what it returns.
-    pub(crate) fn resolver(&mut self, resolver: u64, word: u64) {
-        let Some(context) = self.enter_root(resolver, Certainty::Certain, None) else { return };
+    /// The loader calls a resolver.
+    pub(crate) fn resolver(&mut self, resolver: u64) -> Option<ContextId> {
+        let handed = self.resolver_arguments();
+        self.enter_root(resolver, Certainty::Certain, &handed)
+    }
+
+    /// The same, and it fills some word with what the resolver returns.
+    pub(crate) fn resolved_word(&mut self, resolver: u64, word: u64) {
+        let Some(context) = self.resolver(resolver) else { return };
         if let Some(it) = self.contexts.get_mut(context as usize)
             && !it.resolves.contains(&word)
         {

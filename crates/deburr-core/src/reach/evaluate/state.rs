@@ -1,6 +1,7 @@
 //! What is known at a place of a function: registers, flags, its own frame, and what the path has stored in callers' frames.
 
 use crate::engine::domain::Domain;
+use crate::insn::operations::VECTORS;
 use crate::reach::memory::{composed, part_of};
 use crate::reach::value::condition::{Comparison, Flags};
 use crate::reach::value::pool::{Pool, Value};
@@ -29,50 +30,98 @@ pub(crate) struct Effect {
 /// A word of the frame: where, from the stack pointer at the entry, bytes, value.
 pub(crate) type Slot = (i32, u8, Value);
 
-/// Maximum of words of the file's data that a path knows better: between two calls functions test few.
-const MAX_WORDS: usize = 8;
+/// A word of the file's data: where, bytes, value.
+pub(crate) type Word = (u64, u8, Value);
+
+/// Maximum of words of the file's data that a path knows better, and that a call may write by themselves. Functions test few, and
+/// detectors fill structures of up to 40 fields.
+const MAX_WORDS: usize = 48;
+
+/// The words of the file's data that a function may write.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Written {
+    /// Any.
+    is_anything: bool,
+    /// Else these: where, and bytes.
+    words: Vec<(u64, u8)>,
+}
+
+impl Written {
+    /// Any word.
+    pub(crate) const fn anything() -> Written {
+        Written { is_anything: true, words: Vec::new() }
+    }
+
+    /// One word.
+    pub(crate) fn of(at: u64, size: u8) -> Written {
+        Written { is_anything: false, words: vec![(at, size)] }
+    }
+
+    /// Adds a word. Returns whether it is new.
+    pub(crate) fn add(&mut self, at: u64, size: u8) -> bool {
+        if self.is_anything || self.words.contains(&(at, size)) {
+            return false;
+        }
+        self.words.push((at, size));
+        self.words.len() <= MAX_WORDS || self.add_all(&Written::anything())
+    }
+
+    /// Adds others. Returns whether one is new.
+    pub(crate) fn add_all(&mut self, other: &Written) -> bool {
+        if other.is_anything {
+            self.words.clear();
+            return !std::mem::replace(&mut self.is_anything, true);
+        }
+        other.words.iter().fold(false, |changed, &(at, size)| self.add(at, size) || changed)
+    }
+}
+
+/// How what two paths come with is joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Merging {
+    /// Whether bounds may grow without end.
+    pub widens: bool,
+    /// Whether the second path is a doubt, and the first is not.
+    pub is_doubt: bool,
+}
+
+impl Merging {
+    fn join(self, pool: &mut Pool, own: Value, value: Value) -> Value {
+        let joined = pool.join(own, value, self.widens);
+        joined.opened(self.is_doubt && joined != own)
+    }
+}
 
 /// All that is known at one place.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct State {
     /// Whether any execution comes here.
     is_live: bool,
-    pub registers: [Value; 16],
+    pub registers: [Value; 32],
     /// The low and the high 64 bits of each vector register.
-    pub vectors: [[Value; 2]; 16],
+    pub vectors: [[Value; 2]; 32],
     pub flags: Flags,
     /// What flags compare with one of a few numbers, and how.
     pub compared: Option<(Holder, Comparison)>,
     /// What each register was loaded from, and bytes, if that still holds the same.
-    pub origins: [Option<(Holder, u8)>; 16],
+    pub origins: [Option<(Holder, u8)>; 32],
     pub slots: Vec<Slot>,
-    /// Words of the file's data that this path has stored to or compared since the last call: where, bytes, value. What another
-    /// thread stores in between is what it stores for every reader.
-    pub words: Vec<(u64, u8, Value)>,
+    /// Words of the file's data that this path has stored to or compared, and no call since may have written. What another thread
+    /// stores in between is what it stores for every reader.
+    pub words: Vec<Word>,
     pub effects: Vec<Effect>,
 }
-
-/// The registers that arguments come in: rdi, rsi, rdx, rcx, r8, r9; rax counts vector arguments, and hand-written code passes
-/// more in it; r10 is the chain of nested functions.
-pub(crate) const ARGUMENTS: [u8; 8] = [7, 6, 2, 1, 8, 9, 0, 10];
-
-/// The number of registers at the beginning of [`ARGUMENTS`] that hold integers and addresses.
-pub(crate) const INTEGERS: usize = 6;
-
-/// The registers that a call may change: general ones in bits 0 to 15, vector registers in bits 16 to 31. All but rbx, rsp, rbp and
-/// r12 to r15 (psABI, "Registers").
-pub(crate) const CALLER_SAVED: u32 = !(1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12);
 
 impl State {
     /// Anything.
     pub(crate) fn top() -> State {
         State {
             is_live: true,
-            registers: [Value::TOP; 16],
-            vectors: [[Value::TOP; 2]; 16],
+            registers: [Value::TOP; 32],
+            vectors: [[Value::TOP; 2]; 32],
             flags: Flags::Unknown(Value::TOP),
             compared: None,
-            origins: [None; 16],
+            origins: [None; 32],
             slots: Vec::new(),
             words: Vec::new(),
             effects: Vec::new(),
@@ -96,13 +145,10 @@ impl State {
         }
     }
 
-    /// Makes anything of the registers that nobody reads. What is known of where they came from stays. `live`: bits of registers that the
-    /// function reads, and from bit 16 on of those that it returns something in; `wanted`: which of its two results are read.
-    pub(crate) fn keep_live(&mut self, live: u32, wanted: [bool; 2]) {
+    /// Makes anything of the registers that nobody reads. What is known of where they came from stays.
+    pub(crate) fn keep_live(&mut self, live: u64) {
         for (number, register) in self.registers.iter_mut().enumerate() {
-            let is_wanted = wanted.get(number / 2).is_some_and(|is_wanted| *is_wanted);
-            let is_returned = live >> (16 + number) & 1 == 1 && is_wanted;
-            if live >> number & 1 == 0 && !is_returned && number != 4 {
+            if live >> number & 1 == 0 {
                 *register = Value::TOP;
             }
         }
@@ -144,8 +190,8 @@ impl State {
         self.compared = None;
     }
 
-    /// Forgets what a call may change.
-    pub(crate) fn forget(&mut self, clobbers: u32, value: Value) {
+    /// Forgets what a call may change: registers, flags, words of the file's data.
+    pub(crate) fn forget(&mut self, clobbers: u64, value: Value, written: &Written) {
         let general = self.registers.iter_mut().zip(&mut self.origins).enumerate();
         for (number, (register, origin)) in general {
             if clobbers >> number & 1 == 1 {
@@ -153,12 +199,22 @@ impl State {
             }
         }
         for (number, vector) in self.vectors.iter_mut().enumerate() {
-            if clobbers >> (16 + number) & 1 == 1 {
+            if clobbers >> (usize::from(VECTORS) + number) & 1 == 1 {
                 *vector = [value; 2];
             }
         }
         self.set_flags(Flags::Unknown(value));
-        self.forget_words();
+        self.forget_written(written);
+    }
+
+    /// Forgets words that something else may have written.
+    pub(crate) fn forget_written(&mut self, written: &Written) {
+        if written.is_anything {
+            self.forget_words();
+        }
+        for &(at, size) in &written.words {
+            self.forget_word(at, size);
+        }
     }
 
     /// What the frame holds; ⊥ where nothing was stored.
@@ -298,7 +354,9 @@ impl State {
         }
     }
 
-    fn merge(&mut self, other: &State, pool: &mut Pool, widens: bool) -> bool {
+    /// Joins what another path comes with. Where the place is reached without that path, and that path is a doubt, what differs rests
+    /// on the doubt.
+    pub(crate) fn merge(&mut self, other: &State, pool: &mut Pool, how: Merging) -> bool {
         if !other.is_live {
             return false;
         }
@@ -309,7 +367,7 @@ impl State {
         let mut changed = false;
         let mut raise = |pool: &mut Pool, own: &mut Value, value: Value| {
             if *own != value {
-                let joined = pool.join(*own, value, widens);
+                let joined = how.join(pool, *own, value);
                 changed |= std::mem::replace(own, joined) != joined;
             }
         };
@@ -320,7 +378,7 @@ impl State {
             raise(pool, own, *value);
         }
         if self.flags != other.flags {
-            let flags = joined_flags(self.flags, other.flags, pool, widens);
+            let flags = joined_flags(self.flags, other.flags, pool, how);
             changed |= std::mem::replace(&mut self.flags, flags) != flags;
         }
         if self.compared != other.compared && self.compared.is_some() {
@@ -333,31 +391,22 @@ impl State {
                 changed = true;
             }
         }
-        changed |= merge_effects(&mut self.effects, &other.effects, pool, widens);
-        let before = self.words.len();
-        self.words.retain_mut(|word| {
-            let same = other.words.iter().find(|it| (it.0, it.1) == (word.0, word.1));
-            if let Some(it) = same.filter(|it| it.2 != word.2) {
-                let joined = pool.join(word.2, it.2, widens);
-                changed |= std::mem::replace(&mut word.2, joined) != joined;
-            }
-            same.is_some()
-        });
-        changed |= self.words.len() != before;
-        self.merge_slots(other, pool, widens) || changed
+        changed |= merge_effects(&mut self.effects, &other.effects, pool, how);
+        changed |= merge_words(&mut self.words, &other.words, pool, how);
+        self.merge_slots(other, pool, how) || changed
     }
 
-    fn merge_slots(&mut self, other: &State, pool: &mut Pool, widens: bool) -> bool {
+    fn merge_slots(&mut self, other: &State, pool: &mut Pool, how: Merging) -> bool {
         let mut changed = false;
         for &(at, size, value) in &other.slots {
             let index = self.slots.partition_point(|slot| slot.0 < at);
             if let Some(slot) = self.slots.get_mut(index).filter(|slot| (slot.0, slot.1) == (at, size)) {
                 if slot.2 != value {
-                    let joined = pool.join(slot.2, value, widens);
+                    let joined = how.join(pool, slot.2, value);
                     changed |= std::mem::replace(&mut slot.2, joined) != joined;
                 }
             } else if self.is_free(at, size) {
-                self.slots.insert(index, (at, size, value));
+                self.slots.insert(index, (at, size, value.opened(how.is_doubt)));
                 changed = true;
             } else {
                 // Stored in other pieces: what overlaps is lost.
@@ -375,26 +424,45 @@ impl State {
     }
 }
 
-fn joined_flags(one: Flags, other: Flags, pool: &mut Pool, widens: bool) -> Flags {
+fn joined_flags(one: Flags, other: Flags, pool: &mut Pool, how: Merging) -> Flags {
     match (one, other) {
         (Flags::Difference(a, b, size), Flags::Difference(c, d, other)) if size == other => {
-            Flags::Difference(pool.join(a, c, widens), pool.join(b, d, widens), size)
+            Flags::Difference(how.join(pool, a, c), how.join(pool, b, d), size)
+        }
+        (Flags::Either(a, b, size, given), Flags::Either(c, d, other, also))
+            if (size, given) == (other, also) =>
+        {
+            Flags::Either(how.join(pool, a, c), how.join(pool, b, d), size, given)
         }
         (Flags::Result(a, size), Flags::Result(b, other)) if size == other => {
-            Flags::Result(pool.join(a, b, widens), size)
+            Flags::Result(how.join(pool, a, b), size)
         }
         _ => Flags::Unknown(Value::LOST),
     }
 }
 
+/// Joins what two paths know of words of the file's data; what only one knows is not known. Returns whether anything changed.
+pub(crate) fn merge_words(own: &mut Vec<Word>, other: &[Word], pool: &mut Pool, how: Merging) -> bool {
+    let (before, mut changed) = (own.len(), false);
+    own.retain_mut(|word| {
+        let same = other.iter().find(|it| (it.0, it.1) == (word.0, word.1));
+        if let Some(it) = same.filter(|it| it.2 != word.2) {
+            let joined = how.join(pool, word.2, it.2);
+            changed |= std::mem::replace(&mut word.2, joined) != joined;
+        }
+        same.is_some()
+    });
+    changed || own.len() != before
+}
+
 /// Joins what two paths have stored in callers' frames; what only one has is not certain.
-pub(crate) fn merge_effects(own: &mut Vec<Effect>, other: &[Effect], pool: &mut Pool, widens: bool) -> bool {
+pub(crate) fn merge_effects(own: &mut Vec<Effect>, other: &[Effect], pool: &mut Pool, how: Merging) -> bool {
     let mut changed = false;
     let is_same = |one: &Effect, other: &Effect| (one.at, one.size) == (other.at, other.size);
     for effect in own.iter_mut() {
         match other.iter().find(|it| is_same(it, effect)) {
             Some(it) => {
-                let joined = pool.join(effect.value, it.value, widens);
+                let joined = how.join(pool, effect.value, it.value);
                 changed |= std::mem::replace(&mut effect.value, joined) != joined;
                 changed |= effect.is_certain && !it.is_certain;
                 effect.is_certain &= it.is_certain;
@@ -405,7 +473,8 @@ pub(crate) fn merge_effects(own: &mut Vec<Effect>, other: &[Effect], pool: &mut 
     for effect in other {
         if !own.iter().any(|it| is_same(it, effect)) {
             let index = own.partition_point(|it| (it.at, it.size) < (effect.at, effect.size));
-            own.insert(index, Effect { is_certain: false, ..*effect });
+            let value = effect.value.opened(how.is_doubt);
+            own.insert(index, Effect { is_certain: false, value, ..*effect });
             changed = true;
         }
     }
@@ -420,10 +489,10 @@ impl Domain for State {
         State { is_live: false, ..State::top() }
     }
     fn join(&mut self, other: &State, store: &mut Pool) -> bool {
-        self.merge(other, store, false)
+        self.merge(other, store, Merging::default())
     }
     fn widen(&mut self, other: &State, store: &mut Pool) -> bool {
-        self.merge(other, store, true)
+        self.merge(other, store, Merging { widens: true, ..Merging::default() })
     }
 }
 

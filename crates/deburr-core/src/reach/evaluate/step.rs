@@ -5,19 +5,18 @@ use super::run::Run;
 use super::state::{Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{
-    Address, Arithmetic, Clobbered, Condition, Lane, Operand, Operation, VectorOperand,
+    Address, Arithmetic, Clobbered, Condition, Lane, Nzcv, Operand, Operation, Test, VECTORS, VectorOperand,
 };
 use crate::reach::memory::Escape;
 use crate::reach::value::arithmetic::mask;
 use crate::reach::value::condition::{Comparison, Flags, Outcomes};
 use crate::reach::value::pool::Value;
+use deburr_cpu::Arch;
 
 const ACCUMULATOR: u8 = 0;
 const COUNTER: u8 = 1;
 const DATA: u8 = 2;
 const BASE: u8 = 3;
-const STACK_POINTER: u8 = 4;
-const FRAME_POINTER: u8 = 5;
 const SOURCE: u8 = 6;
 const TARGET: u8 = 7;
 
@@ -47,6 +46,9 @@ impl Run<'_, '_, '_> {
                 state.set_flags(Flags::Result(zero, 8));
             }
             Operation::Compare { left, right } => self.compare(node, state, left, right),
+            Operation::CompareIf { condition, left, right, otherwise } => {
+                self.compare_if(node, state, *condition, (left, right), *otherwise);
+            }
             Operation::Test { left, right } => self.test(node, state, left, right),
             Operation::TestBit { value, bit } => self.test_bit(node, state, value, bit),
             Operation::SetIf { condition, to } => {
@@ -54,25 +56,13 @@ impl Run<'_, '_, '_> {
                 let value = self.as_number(outcomes);
                 self.write(node, state, to, value);
             }
-            Operation::MoveIf { condition, to, from } => {
-                let outcomes = self.pool.outcomes(*condition, state.flags);
-                let mut value = Value::BOTTOM;
-                if outcomes.may_fail {
-                    let kept = self.read(node, state, to);
-                    value = self.as_compared(state, to, condition.negated(), kept);
-                }
-                if outcomes.may_hold {
-                    let moved = self.read(node, state, from);
-                    let moved = self.as_compared(state, from, *condition, moved);
-                    value = self.pool.join(value, moved, false);
-                }
-                let is_doubt = outcomes.is_both() && outcomes.is_doubt;
-                self.write(node, state, to, value.opened(is_doubt));
+            Operation::Select { condition, to, then, otherwise, change } => {
+                self.select(node, state, (*condition, to), (then, otherwise), *change);
             }
             Operation::Push(from) => {
                 let value = self.read(node, state, from);
-                let top = self.pool.plus(state.register(STACK_POINTER), 8_u64.wrapping_neg());
-                state.set(STACK_POINTER, top);
+                let top = self.pool.plus(state.register(self.abi.stack_pointer), 8_u64.wrapping_neg());
+                state.set(self.abi.stack_pointer, top);
                 self.store(node, state, top, 8, value);
             }
             Operation::Pop(to) => {
@@ -80,9 +70,9 @@ impl Run<'_, '_, '_> {
                 self.write(node, state, to, value);
             }
             Operation::Leave => {
-                state.set(STACK_POINTER, state.register(FRAME_POINTER));
+                state.set(self.abi.stack_pointer, state.register(self.abi.frame_pointer));
                 let value = self.pop(node, state);
-                state.set(FRAME_POINTER, value);
+                state.set(self.abi.frame_pointer, value);
             }
             Operation::CpuId => {
                 let leaf = self.pool.truncate(state.register(ACCUMULATOR), 4);
@@ -91,6 +81,10 @@ impl Run<'_, '_, '_> {
                 for (register, value) in [ACCUMULATOR, BASE, COUNTER, DATA].into_iter().zip(answer) {
                     state.set(register, value);
                 }
+            }
+            Operation::ReadSystem { to, register } => {
+                let value = self.model.system_register(&mut self.pool, *register);
+                state.set(*to, value);
             }
             Operation::ReadExtendedControl => {
                 let [low, high] = self.model.xgetbv(&mut self.pool);
@@ -116,20 +110,25 @@ impl Run<'_, '_, '_> {
             (Operand::Memory(_), Operand::Register { .. }) => (from, to),
             _ => return,
         };
+        // Of what is extended when it is loaded, the rest of the register is not there.
+        let is_whole = register.size() == place.size();
         let Operand::Register { number, size: 4 | 8 } = register else { return };
         let holder = self.holder(node, state, place);
         // The place may have been found by the register that is now overwritten.
         let is_found_by = |address: &Address| [address.base, address.index].contains(&Some(*number));
         let is_gone =
             matches!((to, from), (Operand::Register { .. }, Operand::Memory(at)) if is_found_by(at));
-        state.set_origin(*number, holder.filter(|_| !is_gone).map(|holder| (holder, register.size())));
+        state.set_origin(
+            *number,
+            holder.filter(|_| is_whole && !is_gone).map(|holder| (holder, register.size())),
+        );
     }
 
     fn pop(&mut self, node: NodeId, state: &mut State) -> Value {
-        let top = state.register(STACK_POINTER);
+        let top = state.register(self.abi.stack_pointer);
         let value = self.load(node, state, top, 8);
         let above = self.pool.plus(top, 8);
-        state.set(STACK_POINTER, above);
+        state.set(self.abi.stack_pointer, above);
         value
     }
 
@@ -137,7 +136,7 @@ impl Run<'_, '_, '_> {
     fn note_taken(&mut self, node: NodeId, to: u8, value: Value) {
         let offset = self.pool.as_constant(value).and_then(|address| self.own_offset(node, address));
         let context = self.context_of_node(node);
-        if let Some(offset) = offset.filter(|_| to != STACK_POINTER && to != FRAME_POINTER)
+        if let Some(offset) = offset.filter(|_| to != self.abi.stack_pointer && to != self.abi.frame_pointer)
             && let Some(it) = self.contexts.get_mut(context as usize)
             && !it.taken.contains(&offset)
         {
@@ -180,7 +179,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn compare(&mut self, node: NodeId, state: &mut State, left: &Operand, right: &Operand) {
-        let size = left.size();
+        let size = common_size(left, right);
         let (one, other) = (self.read(node, state, left), self.read(node, state, right));
         let other = self.pool.truncate(other, size);
         state.set_flags(Flags::Difference(one, other, size));
@@ -195,14 +194,79 @@ impl Run<'_, '_, '_> {
     }
 
     fn test(&mut self, node: NodeId, state: &mut State, left: &Operand, right: &Operand) {
-        let size = left.size();
+        let size = common_size(left, right);
         let (one, other) = (self.read(node, state, left), self.read(node, state, right));
         let is_same = left == right;
         let result = if is_same { one } else { self.pool.compute(Arithmetic::And, one, other, size) };
-        state.set_flags(Flags::Result(result, size));
+        state.set_flags(self.logical(result, size));
         if is_same {
             let (holder, with) = (self.holder(node, state, left), self.pool.constant(0));
             state.compared = holder.map(|holder| (holder, Comparison { with, size, is_right: false }));
+        }
+    }
+
+    /// Flags after a logical operation. What they say of a borrow differs: it is clear on x86-64, and set on A64.
+    fn logical(&self, result: Value, size: u8) -> Flags {
+        match self.arch() {
+            Arch::X86_64 => Flags::Result(result, size),
+            Arch::Aarch64 => Flags::Sign(result, size),
+        }
+    }
+
+    fn select(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (condition, to): (Condition, &Operand),
+        (then, otherwise): (&Operand, &Operand),
+        change: Option<Arithmetic>,
+    ) {
+        let outcomes = self.pool.outcomes(condition, state.flags);
+        let mut value = Value::BOTTOM;
+        let may_be_given = |holds| state.flags.may_be_given(Test::Flags(condition), holds);
+        let (is_given, is_other_given) = (may_be_given(condition), may_be_given(condition.negated()));
+        if outcomes.may_fail {
+            value = self.read(node, state, otherwise);
+            if !is_other_given {
+                value = self.as_compared(state, otherwise, condition.negated(), value);
+            }
+            if let Some(kind) = change {
+                let one = self.pool.constant(1);
+                value = self.pool.compute(kind, value, one, to.size());
+            }
+        }
+        if outcomes.may_hold {
+            let mut moved = self.read(node, state, then);
+            if !is_given {
+                moved = self.as_compared(state, then, condition, moved);
+            }
+            value = self.pool.join(value, moved, false);
+        }
+        let is_doubt = outcomes.is_both() && outcomes.is_doubt;
+        self.write(node, state, to, value.opened(is_doubt));
+    }
+
+    fn compare_if(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        condition: Condition,
+        (left, right): (&Operand, &Operand),
+        otherwise: Nzcv,
+    ) {
+        let outcomes = self.pool.outcomes(condition, state.flags);
+        let size = common_size(left, right);
+        self.compare(node, state, left, right);
+        let Flags::Difference(one, other, _) = state.flags else { return };
+        let one = one.opened(outcomes.is_both() && outcomes.is_doubt);
+        if outcomes.is_none() {
+            state.set_flags(Flags::Unknown(Value::BOTTOM));
+        } else if !outcomes.may_hold {
+            let zero = self.pool.constant(0);
+            state.set_flags(Flags::Given(zero, otherwise));
+        } else if outcomes.may_fail {
+            // What is compared is still known where only the comparison can have an outcome.
+            state.flags = Flags::Either(one, other, size, otherwise);
         }
     }
 
@@ -222,7 +286,20 @@ impl Run<'_, '_, '_> {
 
     fn compute_step(&mut self, node: NodeId, state: &mut State, operation: &Operation) {
         match operation {
-            Operation::Compute { kind, to, from } => self.compute(node, state, *kind, to, from),
+            Operation::Compute { kind, to, left, right, sets_flags } => {
+                self.compute(node, state, (*kind, to), (left, right), *sets_flags);
+            }
+            Operation::MultiplyAdd { to, added, left, right, is_sub } => {
+                let (one, other) = (self.read(node, state, left), self.read(node, state, right));
+                let added = self.read(node, state, added);
+                let product = self.pool.compute(Arithmetic::Multiply, one, other, to.size());
+                let kind = if *is_sub { Arithmetic::Sub } else { Arithmetic::Add };
+                let value = self.pool.compute(kind, added, product, to.size());
+                self.write(node, state, to, value);
+            }
+            Operation::MoveBits { to, from, low, to_low, width, keeps_rest } => {
+                self.move_bits(node, state, (to, from), (*low, *to_low, *width), *keeps_rest);
+            }
             Operation::WithCarry { is_sub, to, from } => {
                 let carry = self.pool.outcomes(Condition::BELOW, state.flags);
                 let carry = self.as_number(carry);
@@ -236,12 +313,6 @@ impl Run<'_, '_, '_> {
                 let result = self.pool.compute(kind, first, carry, size);
                 state.set_flags(Flags::Sign(result, size));
                 self.write(node, state, to, result);
-            }
-            Operation::Multiply { to, size, left, right } => {
-                let (one, other) = (self.read(node, state, left), self.read(node, state, right));
-                let value = self.pool.compute(Arithmetic::Multiply, one, other, *size);
-                self.write(node, state, &Operand::Register { number: *to, size: *size }, value);
-                state.set_flags(Flags::Unknown(Value::TOP.opened(value.is_doubt())));
             }
             Operation::ShiftDouble { is_left, to, from, count } => {
                 let count = self.read(node, state, count);
@@ -277,15 +348,35 @@ impl Run<'_, '_, '_> {
                 self.write(node, state, left, other);
                 self.write(node, state, right, one);
             }
-            Operation::ExchangeAdd { to, from } => {
-                let (one, other) = (self.read(node, state, to), self.read(node, state, from));
+            Operation::Fetch { kind, to, by, old, sets_flags } => {
+                let (one, other) = (self.read(node, state, to), self.read(node, state, by));
                 let size = to.size();
-                let sum = self.pool.compute(Arithmetic::Add, one, other, size);
-                state.set_flags(Flags::Sum(one, other, size));
-                self.write(node, state, from, one);
-                self.write(node, state, to, sum);
+                let new = kind.map_or(other, |kind| self.pool.compute(kind, one, other, size));
+                if *sets_flags {
+                    state.set_flags(Flags::Sum(one, other, size));
+                }
+                let at = match (self.arch(), to) {
+                    // The register that held the address may be overwritten by what was there.
+                    (Arch::Aarch64, Operand::Memory(address)) => Some(self.address(state, address)),
+                    _ => None,
+                };
+                self.write(node, state, old, one);
+                match at {
+                    Some(at) => self.store(node, state, at, size, new),
+                    None => self.write(node, state, to, new),
+                }
             }
-            Operation::CompareExchange { to, from } => self.compare_exchange(node, state, to, from),
+            Operation::StoreExclusive { status, to, from } => {
+                let old = self.read(node, state, to);
+                let new = self.read(node, state, from);
+                let value = self.pool.join(new, old, false);
+                self.write(node, state, to, value);
+                let outcome = self.pool.one_of(vec![0, 1]);
+                state.set(*status, outcome);
+            }
+            Operation::CompareExchange { to, from, expected, sets_flags } => {
+                self.compare_exchange(node, state, (to, from), *expected, *sets_flags);
+            }
             Operation::ExtendAccumulator(size) => {
                 let value = self.pool.extend(state.register(ACCUMULATOR), *size, size * 2);
                 let to = Operand::Register { number: ACCUMULATOR, size: size * 2 };
@@ -334,10 +425,43 @@ impl Run<'_, '_, '_> {
         self.write(node, state, to, result);
     }
 
-    fn compute(&mut self, node: NodeId, state: &mut State, kind: Arithmetic, to: &Operand, from: &Operand) {
+    /// Moves a field of one operand to another.
+    fn move_bits(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (to, from): (&Operand, &Operand),
+        (low, to_low, width): (u8, u8, u8),
+        keeps_rest: bool,
+    ) {
+        use Arithmetic as A;
+        let size = to.size();
+        let value = self.read(node, state, from);
+        let field = u64::MAX >> (64 - u32::from(width.clamp(1, 64)));
+        let [low, up, field_here, rest] =
+            [low.into(), to_low.into(), field, !(field << to_low)].map(|number| self.pool.constant(number));
+        let shifted = self.pool.compute(A::ShiftRight, value, low, size);
+        let taken = self.pool.compute(A::And, shifted, field_here, size);
+        let mut result = self.pool.compute(A::ShiftLeft, taken, up, size);
+        if keeps_rest {
+            let old = self.read(node, state, to);
+            let old = self.pool.compute(A::And, old, rest, size);
+            result = self.pool.compute(A::Or, old, result, size);
+        }
+        self.write(node, state, to, result);
+    }
+
+    fn compute(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (kind, to): (Arithmetic, &Operand),
+        (left, right): (&Operand, &Operand),
+        sets_flags: bool,
+    ) {
         use Arithmetic as A;
         if let (A::SetBit | A::ClearBit | A::FlipBit, Operand::Memory(address), Operand::Register { .. }) =
-            (kind, to, from)
+            (kind, to, right)
         {
             // A bit number in a register reaches beyond the operand.
             let at = self.address(state, address);
@@ -348,7 +472,7 @@ impl Run<'_, '_, '_> {
             return;
         }
         let size = to.size();
-        let (one, other) = (self.read(node, state, to), self.read(node, state, from));
+        let (one, other) = (self.read(node, state, left), self.read(node, state, right));
         let other = self.pool.truncate(other, size);
         let result = match kind {
             A::SetBit | A::ClearBit | A::FlipBit => {
@@ -360,10 +484,14 @@ impl Run<'_, '_, '_> {
             A::Or if self.pool.as_constant(other) == Some(mask(size)) => other,
             _ => self.pool.compute(kind, one, other, size),
         };
+        if !sets_flags {
+            self.write(node, state, to, result);
+            return;
+        }
         state.set_flags(match kind {
             A::Add => Flags::Sum(one, other, size),
             A::Sub => Flags::Difference(one, other, size),
-            A::And | A::Or | A::Xor => Flags::Result(result, size),
+            A::And | A::Or | A::Xor => self.logical(result, size),
             // A count of zero leaves the flags alone.
             A::ShiftLeft | A::ShiftRight | A::ShiftRightSigned
                 if self.pool.as_constant(other).is_some_and(|count| count != 0) =>
@@ -375,10 +503,17 @@ impl Run<'_, '_, '_> {
         self.write(node, state, to, result);
     }
 
-    fn compare_exchange(&mut self, node: NodeId, state: &mut State, to: &Operand, from: &Operand) {
+    fn compare_exchange(
+        &mut self,
+        node: NodeId,
+        state: &mut State,
+        (to, from): (&Operand, &Operand),
+        register: u8,
+        sets_flags: bool,
+    ) {
         let size = to.size();
         let old = self.read(node, state, to);
-        let expected = self.pool.truncate(state.register(ACCUMULATOR), size);
+        let expected = self.pool.truncate(state.register(register), size);
         let outcomes = self.pool.outcomes(Condition::EQUAL, Flags::Difference(old, expected, size));
         let new = self.read(node, state, from);
         if outcomes.may_hold {
@@ -387,13 +522,17 @@ impl Run<'_, '_, '_> {
             self.write(node, state, to, value);
         }
         let one = self.pool.constant(1);
-        state.set_flags(match (outcomes.is_none(), outcomes.may_hold) {
-            (true, _) => Flags::Unknown(Value::BOTTOM),
-            (_, false) => Flags::Result(one, 4),
-            (_, true) => Flags::Unknown(Value::TOP.opened(old.is_doubt())),
-        });
+        if sets_flags {
+            state.set_flags(match (outcomes.is_none(), outcomes.may_hold) {
+                (true, _) => Flags::Unknown(Value::BOTTOM),
+                (_, false) => Flags::Result(one, 4),
+                (_, true) => Flags::Unknown(Value::TOP.opened(old.is_doubt())),
+            });
+        }
         let value = self.pool.join(expected, old, false);
-        self.write(node, state, &Operand::Register { number: ACCUMULATOR, size }, value);
+        // On A64 the rest of the register becomes zero.
+        let size = if sets_flags { size } else { size.max(4) };
+        self.write(node, state, &Operand::Register { number: register, size }, value);
     }
 
     fn fill_memory(&mut self, node: NodeId, state: &mut State, size: u8) {
@@ -427,14 +566,14 @@ impl Run<'_, '_, '_> {
     /// An instruction that is not modelled: what it moves is lost, and so is what it makes of known numbers.
     fn clobber(&mut self, node: NodeId, state: &mut State, clobbered: &Clobbered) {
         let (mut open, mut has_known) = (false, false);
-        for number in 0..16_u8 {
+        for number in 0..VECTORS {
             if clobbered.read >> number & 1 == 1 {
                 let value = state.register(number);
                 open |= value.is_doubt();
                 has_known |= !value.is_any();
                 self.lose_value(value);
             }
-            if clobbered.read >> (16 + number) & 1 == 1 {
+            if clobbered.read >> (VECTORS + number) & 1 == 1 {
                 for value in state.vector(number) {
                     open |= value.is_doubt();
                     has_known |= !value.is_any();
@@ -451,11 +590,11 @@ impl Run<'_, '_, '_> {
                 self.store(node, state, there, length, lost);
             }
         }
-        for number in 0..16_u8 {
+        for number in 0..VECTORS {
             if clobbered.written >> number & 1 == 1 {
                 state.set(number, lost);
             }
-            if clobbered.written >> (16 + number) & 1 == 1 {
+            if clobbered.written >> (VECTORS + number) & 1 == 1 {
                 state.set_vector(number, [lost; 2]);
             }
         }
@@ -550,4 +689,9 @@ impl Run<'_, '_, '_> {
             }
         }
     }
+}
+
+/// How many bytes of two operands are compared; the zero register of A64 is a number on the left.
+fn common_size(left: &Operand, right: &Operand) -> u8 {
+    if matches!(left, Operand::Immediate(_)) { right.size() } else { left.size() }
 }

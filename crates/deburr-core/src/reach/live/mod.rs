@@ -3,7 +3,7 @@
 //! Roots are what the loader calls, what other files may call, and every address of code that was handed out. A shared object's
 //! exported data may be read and written by others.
 
-use crate::address::CodeOffset;
+use crate::address::{CodeOffset, Svma};
 use crate::engine::solver::{NodeId, Outcome};
 use crate::function::reach::Source;
 use crate::image::Kind;
@@ -13,6 +13,7 @@ use crate::reach::evaluate::run::{Certainty, Run};
 use crate::reach::memory::Escape;
 use crate::reach::memory::file::File;
 use crate::reach::value::pool::{Places, Pool};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Maximum of bytes of a block: 64 instructions of 15.
@@ -39,6 +40,8 @@ pub(crate) struct Live {
     blocks: Vec<LiveBlock>,
     /// The same by address.
     by_start: Vec<NodeId>,
+    /// Whether the program handles the signal of an instruction that the CPU does not have.
+    pub handles_illegal: bool,
 }
 
 impl Live {
@@ -77,13 +80,19 @@ pub(crate) fn evaluate(
 ) -> (Option<Live>, u64) {
     let mut run = Run::new(file, demand, Pool::new(places.clone()), model);
     for resolved in &file.linkage.resolved {
-        run.resolver(file.address(resolved.resolver), file.address(resolved.at));
+        run.resolved_word(file.address(resolved.resolver), file.address(resolved.at));
     }
+    let resolvers: FxHashSet<Svma> = file.resolvers().collect();
     for (&start, source) in roots {
         let Some(certainty) = enters(source, &model) else { continue };
         let address = file.address(file.image.svma(start));
-        let context = run.root(address, certainty, None);
-        if let Some(context) = context.filter(|_| !matches!(source, Source::Root)) {
+        let context = match resolvers.contains(&file.image.svma(start)) {
+            true => run.resolver(address),
+            false => run.root(address, certainty, None),
+        };
+        // Callers from other files get what they return, and the loader hands them what a resolver returns.
+        let is_called = !matches!(source, Source::Root) || resolvers.contains(&file.image.svma(start));
+        if let Some(context) = context.filter(|_| is_called) {
             run.returns_outside(context);
         }
     }
@@ -95,7 +104,11 @@ pub(crate) fn evaluate(
         }
     }
     let (outcome, cost) = run.solve(budget);
-    (matches!(outcome, Outcome::Settled).then(|| live(&run)), cost)
+    let is_settled = matches!(outcome, Outcome::Settled);
+    if is_settled {
+        run.settle_certainty();
+    }
+    (is_settled.then(|| live(&run)), cost)
 }
 
 fn live(run: &Run<'_, '_, '_>) -> Live {
@@ -109,5 +122,5 @@ fn live(run: &Run<'_, '_, '_>) -> Live {
     let blocks: Vec<LiveBlock> = run.nodes.iter().map(block).collect();
     let mut by_start: Vec<NodeId> = (0..blocks.len() as NodeId).collect();
     by_start.sort_by_key(|node| blocks.get(*node as usize).map_or(0, |block| block.start));
-    Live { blocks, by_start }
+    Live { blocks, by_start, handles_illegal: run.handles_illegal }
 }

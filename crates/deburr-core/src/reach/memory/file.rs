@@ -4,14 +4,16 @@
 //! loaded ([`BIAS`]). What the loader fills in is what it makes of relocations.
 
 use crate::address::{Extent, Svma};
+use crate::function::reach::names_description;
 use crate::function::{Function, Program};
 use crate::image::linkage::ThreadWordKind;
-use crate::image::{Image, Kind, Linkage};
-use crate::insn::operations::{self, Block, Exit, Mention, MentionKind, Operand};
+use crate::image::{Image, Kind, Linkage, SymbolKind};
+use crate::insn::operations::{self, Block, Exit, Mention, MentionKind, Operand, Operation};
 use crate::reach::value::pool::{Places, Pool, Value};
 use crate::reach::value::region::{self, BIAS, THREAD_BASE};
+use deburr_cpu::Arch;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Bytes of a text that are looked at: names of features have up to 24.
@@ -29,12 +31,22 @@ pub(crate) struct File<'f, 'a> {
     import_numbers: FxHashMap<&'f str, u32>,
     /// Whether the loader copies any other file's object.
     has_copies: bool,
+    names_description: OnceCell<bool>,
     blocks: RefCell<FxHashMap<u64, Rc<Block>>>,
     targets: RefCell<FxHashMap<u64, Target>>,
 }
 
+/// The name that `knowledge` has for what a descriptor of a thread's variable leads to.
+const DESCRIPTOR: &str = "_dl_tlsdesc";
+
+/// Bytes of a thread's control block on AArch64, without the alignment of what follows it (AAELF64, "Thread Local Storage").
+const CONTROL_BLOCK: u64 = 16;
+
 /// Bytes before a thread's control block that the variables of a library are taken to be at.
 const LOADED_LATER: u64 = 1 << 32;
+
+/// The second of the registers that linkers' stubs of AArch64 may use.
+const VENEER: u8 = 17;
 
 /// The number of the file among those with thread's variables, as the loader is taken to give it.
 const MODULE: u64 = 1;
@@ -58,10 +70,49 @@ impl<'f, 'a> File<'f, 'a> {
                 (imports.len() - 1) as u32
             });
         }
+        let has_descriptors =
+            linkage.thread_words.iter().any(|word| matches!(word.kind, ThreadWordKind::Descriptor(_)));
+        if has_descriptors {
+            import_numbers.entry(DESCRIPTOR).or_insert_with(|| {
+                imports.push(DESCRIPTOR);
+                (imports.len() - 1) as u32
+            });
+        }
         let bias = if image.is_fixed { 0 } else { BIAS };
         let has_copies = linkage.imports.iter().any(|import| import.is_copy);
         let (blocks, targets) = (RefCell::default(), RefCell::default());
-        File { image, linkage, program, bias, imports, import_numbers, has_copies, blocks, targets }
+        let names_description = OnceCell::new();
+        File {
+            image,
+            linkage,
+            program,
+            bias,
+            imports,
+            import_numbers,
+            has_copies,
+            names_description,
+            blocks,
+            targets,
+        }
+    }
+
+    /// Whether it names one of the kernel's files that describe the CPU.
+    pub(crate) fn names_description(&self) -> bool {
+        *self.names_description.get_or_init(|| names_description(self.linkage))
+    }
+
+    /// Whether the kernel starts it on AArch64: the auxiliary vector on its stack says what the CPU has.
+    pub(crate) fn is_started_by_kernel(&self) -> bool {
+        let is_started = |name: &&str| name.trim_start_matches('_').starts_with("libc_start_main");
+        let is_program = self.image.kind == Kind::Executable && self.image.arch == Arch::Aarch64;
+        is_program && !self.imports.iter().any(is_started)
+    }
+
+    /// Functions that the loader calls to choose others.
+    pub(crate) fn resolvers(&self) -> impl Iterator<Item = Svma> {
+        let marked = self.image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::IfuncResolver);
+        let of_words = self.linkage.resolved.iter().map(|resolved| resolved.resolver);
+        self.linkage.resolvers.iter().copied().chain(of_words).chain(marked.map(|symbol| symbol.svma))
     }
 
     /// The file's own address.
@@ -119,12 +170,14 @@ impl<'f, 'a> File<'f, 'a> {
                 taken.extend(cells.map(Svma));
             }
         }
-        for mention in mentions.iter().filter(|mention| mention.kind == MentionKind::Taken) {
-            let place = Svma(mention.place);
-            if self.linkage.data_at(place).is_some() {
-                taken.push(place);
-                starts.extend(Some(place).filter(|&place| is_free(place)));
+        for mention in mentions {
+            let (place, is_sure) = (Svma(mention.place), mention.kind == MentionKind::Taken);
+            if !is_sure && mention.kind != MentionKind::PerhapsTaken || self.linkage.data_at(place).is_none()
+            {
+                continue;
             }
+            taken.push(place);
+            starts.extend(Some(place).filter(|&place| is_sure && is_free(place)));
         }
         let sorted = |places: Vec<Svma>| {
             let mut addresses: Vec<u64> = places.into_iter().map(|svma| self.address(svma)).collect();
@@ -237,17 +290,24 @@ impl<'f, 'a> File<'f, 'a> {
         Some(number)
     }
 
-    /// Where the variables of the file are in a thread's memory. Those of a program end where the control block begins.
+    /// Where the variables of the file are in a thread's memory. Those of a program end where the control block begins on x86-64,
+    /// and begin where it ends on AArch64.
     fn thread_start(&self) -> u64 {
-        let length = self.linkage.thread_template.map_or(0, |template| template.length);
-        let is_program = self.image.kind == Kind::Executable;
-        THREAD_BASE.wrapping_sub(if is_program { length } else { LOADED_LATER })
+        let template = self.linkage.thread_template;
+        match (self.image.kind == Kind::Executable, self.image.arch) {
+            (false, _) => THREAD_BASE.wrapping_sub(LOADED_LATER),
+            (_, Arch::X86_64) => THREAD_BASE.wrapping_sub(template.map_or(0, |template| template.length)),
+            (_, Arch::Aarch64) => {
+                let alignment = template.map_or(1, |template| template.alignment.max(1));
+                THREAD_BASE + CONTROL_BLOCK.next_multiple_of(alignment)
+            }
+        }
     }
 
     /// What a thread's memory holds before any code runs.
     pub(crate) fn thread_initial(&self, pool: &mut Pool, at: u64, size: u8) -> Value {
         // The first word of the control block points to itself (psABI, "Thread-Local Storage").
-        if at == THREAD_BASE {
+        if at == THREAD_BASE && self.image.arch == Arch::X86_64 {
             return pool.constant(THREAD_BASE);
         }
         let offset = at.wrapping_sub(self.thread_start());
@@ -272,6 +332,10 @@ impl<'f, 'a> File<'f, 'a> {
                 let distance = self.thread_start().wrapping_sub(THREAD_BASE);
                 pool.constant(distance.wrapping_add(offset))
             }
+            ThreadWordKind::Descriptor(_) => {
+                let number = self.import_numbers.get(DESCRIPTOR);
+                number.map_or(Value::LOST, |&number| pool.constant(region::import(number)))
+            }
             ThreadWordKind::Elsewhere => Value::TOP,
         })
     }
@@ -279,6 +343,18 @@ impl<'f, 'a> File<'f, 'a> {
     /// Where a variable of a thread is, by the two words that find it; `None` where it is another file's.
     pub(crate) fn thread_address(&self, module: u64, offset: u64) -> Option<u64> {
         (module == MODULE).then(|| self.thread_start().wrapping_add(offset))
+    }
+
+    /// How far a thread's variable is from the control block, by its descriptor; `None` where it is another file's.
+    pub(crate) fn thread_offset(&self, descriptor: u64) -> Option<u64> {
+        let words = &self.linkage.thread_words;
+        let index = words.binary_search_by_key(&self.svma(descriptor), |word| word.at).ok()?;
+        match words.get(index)?.kind {
+            ThreadWordKind::Descriptor(offset) => {
+                Some(self.thread_start().wrapping_sub(THREAD_BASE).wrapping_add(offset))
+            }
+            _ => None,
+        }
     }
 
     /// The pointers that an object holds from the start.
@@ -296,12 +372,7 @@ impl<'f, 'a> File<'f, 'a> {
             return Rc::clone(block);
         }
         let code = self.image.bytes_at(self.svma(address)).unwrap_or_default();
-        let empty = || {
-            let at = Svma(address);
-            Block { start: at, end: at, operations: Vec::new(), exit: Exit::Stop, exit_at: at }
-        };
-        let block = operations::lift(self.image.arch, code, Svma(address)).unwrap_or_else(empty);
-        let block = Rc::new(block);
+        let block = Rc::new(operations::lift(self.image.arch, code, Svma(address)));
         self.blocks.borrow_mut().insert(address, Rc::clone(&block));
         block
     }
@@ -332,6 +403,9 @@ impl<'f, 'a> File<'f, 'a> {
             {
                 Target::Word(memory.displacement)
             }
+            Exit::JumpIndirect(Operand::Register { number: VENEER, .. }) => {
+                self.through_veneer(&block).unwrap_or(Target::Code(address))
+            }
             Exit::Jump(Svma(next)) if block.operations.is_empty() && self.begins_function(next) => {
                 self.target(next)
             }
@@ -339,6 +413,30 @@ impl<'f, 'a> File<'f, 'a> {
         };
         self.targets.borrow_mut().insert(address, target);
         target
+    }
+
+    /// Where a linker's stub of AArch64 leads to, by the register that it may use for that (AAPCS64, 6.1.1): a word that it loads, or an
+    /// address that it makes.
+    fn through_veneer(&self, block: &Block) -> Option<Target> {
+        let mut found = None;
+        for (_, operation) in &block.operations {
+            match *operation {
+                Operation::Move {
+                    to: Operand::Register { number: VENEER, .. },
+                    from: Operand::Memory(address),
+                } if address.is_static() => found = Some(Target::Word(address.displacement)),
+                Operation::TakeAddress { to: VENEER, address, .. } if address.is_static() => {
+                    found = Some(Target::Code(address.displacement));
+                }
+                Operation::Move {
+                    to: Operand::Register { number: 16 | VENEER, .. },
+                    from: Operand::Immediate(_),
+                }
+                | Operation::TakeAddress { to: 16, .. } => {}
+                _ => return None,
+            }
+        }
+        found
     }
 
     /// The same, through a word that only the loader fills in.
@@ -362,9 +460,20 @@ impl<'f, 'a> File<'f, 'a> {
     }
 
     /// What a call at the end of a block leads to, if the file says so.
-    pub(crate) fn callee(&self, exit: &Exit) -> Option<Target> {
-        match exit {
+    pub(crate) fn callee(&self, block: &Block) -> Option<Target> {
+        match block.exit {
             Exit::Call { target, .. } => Some(self.target(target.0)),
+            Exit::CallIndirect { target: Operand::Register { number, .. }, .. } => {
+                let loaded = block.operations.iter().rev().find_map(|(_, operation)| match *operation {
+                    Operation::Move { to: Operand::Register { number: to, .. }, from } if to == number => {
+                        Some(from)
+                    }
+                    _ => None,
+                });
+                let Some(Operand::Memory(address)) = loaded else { return None };
+                let is_descriptor = self.thread_offset(address.displacement).is_some();
+                (address.is_static() && is_descriptor).then_some(Target::Word(address.displacement))
+            }
             Exit::CallIndirect { target: Operand::Memory(address), .. } if address.is_static() => {
                 Some(Target::Word(address.displacement))
             }

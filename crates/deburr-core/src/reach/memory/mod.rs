@@ -8,7 +8,7 @@ pub(crate) mod file;
 
 use crate::engine::solver::NodeId;
 use crate::insn::operations::Arithmetic;
-use crate::reach::value::pool::{Pool, Value};
+use crate::reach::value::pool::{Pool, Shape, Value};
 use crate::reach::value::region::{Region, region, whole};
 use file::File;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -108,7 +108,10 @@ fn keeper(pool: &Pool, word: u64) -> u64 {
 fn gathered(pool: &mut Pool, size: u8, one: Value, other: Value, widens: bool) -> Value {
     let joined = pool.join(one, other, widens);
     let anything = pool.truncate(Value::TOP, size);
-    if one == anything || other == anything { anything } else { joined }
+    // Bounds of what was stored allow more than was ever stored.
+    let is_wider = matches!(pool.shape(joined), Shape::Bits(_))
+        && ![one.closed(), other.closed()].contains(&joined.closed());
+    if one == anything || other == anything { anything } else { joined.opened(is_wider) }
 }
 
 impl Memory {
@@ -270,6 +273,11 @@ impl Memory {
                 self.woken.extend(readers);
             }
         }
+    }
+
+    /// How often what was stored to a word has changed.
+    pub(crate) fn joins(&self, at: u64) -> u16 {
+        self.cells.get(&(at & !7)).map_or(0, |cell| cell.joins)
     }
 
     /// The words of the object that an address is in that were loaded or stored to.

@@ -82,7 +82,8 @@ impl Pool {
             self.lose(left);
             self.lose(right);
         }
-        result.opened(open)
+        // Where one number is possible, no answer is left open.
+        result.opened(open && self.as_constant(result).is_none())
     }
 
     /// Whether an address may have gone where it is no longer followed. What tests and masks the low bits of one, or takes the

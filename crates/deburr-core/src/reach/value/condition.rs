@@ -3,7 +3,7 @@
 use super::arithmetic::mask;
 use super::limits::{MAX_COMPARED, MAX_PAIRS};
 use super::pool::{Bits, Pool, Shape, Value, low_bytes};
-use crate::insn::operations::{Arithmetic, Condition};
+use crate::insn::operations::{Arithmetic, Condition, Nzcv, Test};
 
 /// What the flags were made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +18,22 @@ pub(crate) enum Flags {
     Sum(Value, Value, u8),
     /// The carry flag alone: this is not zero.
     Carry(Value),
+    /// These, if the value is not ⊥.
+    Given(Value, Nzcv),
+    /// The difference of two, so many bytes, or these.
+    Either(Value, Value, u8, Nzcv),
     /// Not known, because of this.
     Unknown(Value),
+}
+
+impl Flags {
+    /// Whether a test of the flags holds also where what they compare is not compared at all.
+    pub(crate) fn may_be_given(self, test: Test, holds: Condition) -> bool {
+        match (self, test) {
+            (Flags::Either(.., given), Test::Flags(_)) => given.holds(holds),
+            _ => false,
+        }
+    }
 }
 
 /// What a value is compared with.
@@ -124,6 +138,16 @@ impl Pool {
             Flags::Carry(value) if family == BELOW => {
                 let is_set = Condition(if condition.is_negation() { EQUAL } else { EQUAL | 1 });
                 return self.compared(is_set, value, zero, 8);
+            }
+            Flags::Given(value, _) if value.is_bottom() => return Outcomes::NONE,
+            Flags::Given(value, given) => {
+                return Outcomes { is_doubt: value.is_doubt(), ..Outcomes::decided(given.holds(condition)) };
+            }
+            Flags::Either(left, right, size, given) => {
+                let found = self.compared(condition, left, right, size);
+                let holds = given.holds(condition);
+                let (may_hold, may_fail) = (found.may_hold || holds, found.may_fail || !holds);
+                return if found.is_none() { found } else { Outcomes { may_hold, may_fail, ..found } };
             }
             Flags::Carry(value) | Flags::Unknown(value) => return both_of(&[value]),
         };

@@ -18,7 +18,7 @@ use crate::reach::knowledge::{Behaviour, behaviour};
 use crate::reach::live::{Live, evaluate};
 use crate::reach::memory::file::File;
 use crate::reach::value::pool::Places;
-use deburr_cpu::{Arch, Feature, FeatureSet};
+use deburr_cpu::{Feature, FeatureSet};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -68,7 +68,7 @@ enum Found {
 }
 
 impl<'e, 'a> Evaluation<'e, 'a> {
-    /// The evaluation of a file; `None` where it would say nothing: of other architectures, of what is not linked yet, of Go's
+    /// The evaluation of a file; `None` where it would say nothing: of what is not linked yet, of Go's
     /// own calling convention, and of files that nothing queries the CPU in.
     pub(crate) fn of(
         image: &'e Image<'a>,
@@ -76,8 +76,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         program: &'e Program,
         checks: &'e Checks,
     ) -> Option<Evaluation<'e, 'a>> {
-        let is_followed = image.arch == Arch::X86_64
-            && image.kind != Kind::Relocatable
+        let is_followed = image.kind != Kind::Relocatable
             && !image.build.is_go
             && !image.build.is_linux_kernel
             && checks.any;
@@ -96,12 +95,13 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         if let Some(known) = self.kept.borrow().get(&question) {
             return known.clone();
         }
+        let arch = self.file.image.arch;
         let model = match question {
-            Question::Any => Model::any(),
+            Question::Any => Model::any(arch),
             Question::Without(feature) => Model::without(feature),
-            Question::AnyCalm => Model::any().calm(),
+            Question::AnyCalm => Model::any(arch).calm(),
             Question::WithoutCalm(feature) => Model::without(feature).calm(),
-            Question::Exact(features) => Model::exact(features),
+            Question::Exact(features) => Model::exact(arch, features),
         };
         let (places, demand) = self.known.get_or_init(|| {
             let mentions = self.file.mentions();
@@ -121,7 +121,13 @@ impl<'e, 'a> Evaluation<'e, 'a> {
 
     /// Changes verdicts where the evaluation knows better. `permitted`: what every CPU in question has.
     pub(crate) fn revise(&self, permitted: FeatureSet, verdicts: &mut [Verdict]) {
-        let is_open = |verdict: &Verdict| !matches!(verdict.reach, Reach::Unreached | Reach::Offered);
+        // What a library hands out and nobody is seen to call is not judged.
+        let is_program = self.file.image.kind == Kind::Executable;
+        let is_open = |verdict: &Verdict| match verdict.reach {
+            Reach::Offered => false,
+            Reach::Unreached => is_program,
+            _ => true,
+        };
         if !verdicts.iter().any(is_open) {
             return;
         }
@@ -298,9 +304,9 @@ impl<'e, 'a> Evaluation<'e, 'a> {
 
     /// Known CPUs that lack some of the features: the first level, and then those with most features first that differ.
     fn cpus(&self, lacking: FeatureSet, permitted: FeatureSet) -> Vec<FeatureSet> {
-        let known =
-            deburr_cpu::cpus_by_features(Arch::X86_64).into_iter().map(|(_, has)| has.union(permitted));
-        let levels = deburr_cpu::levels(Arch::X86_64).iter().map(|level| level.features.union(permitted));
+        let arch = self.file.image.arch;
+        let known = deburr_cpu::cpus_by_features(arch).into_iter().map(|(_, has)| has.union(permitted));
+        let levels = deburr_cpu::levels(arch).iter().map(|level| level.features.union(permitted));
         let mut all: Vec<FeatureSet> = Vec::new();
         for features in [permitted].into_iter().chain(levels).chain(known) {
             if !lacking.is_subset(features) && !all.contains(&features) {
@@ -324,6 +330,10 @@ impl<'e, 'a> Evaluation<'e, 'a> {
     ) -> Found {
         for features in self.cpus(certain, permitted) {
             let Some(live) = self.live(Question::Exact(features)) else { return Found::Open };
+            // Where it handles the signal, it may execute such an instruction to see whether the CPU has it.
+            if live.handles_illegal {
+                return Found::Open;
+            }
             let missing_at = |(at, needs): &(CodeOffset, FeatureSet)| {
                 let missing = needs.minus(features).minus(GRANTED);
                 let node = live.at(self.address(*at)).filter(|_| !missing.is_empty())?;

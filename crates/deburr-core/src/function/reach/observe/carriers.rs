@@ -9,7 +9,7 @@ use crate::address::Svma;
 use crate::function::reach::file::knowledge;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
-use crate::image::Kind;
+use crate::image::{Kind, Linkage};
 use deburr_cpu::Arch;
 use memchr::memmem;
 use std::collections::HashSet;
@@ -57,9 +57,14 @@ pub(crate) fn carrier(file: &View<'_, '_>, interface: &[Svma]) -> Option<Carrier
     if let Some(&at) = interface.iter().find(takes) {
         return Some(Carrier::Caller(at));
     }
+    names_description(linkage).then_some(Carrier::Surroundings)
+}
+
+/// Whether the file names one of the kernel's files that describe the CPU.
+pub(crate) fn names_description(linkage: &Linkage<'_>) -> bool {
     let constant = linkage.data.iter().filter(|data| !data.is_writable);
     let mut texts = constant.flat_map(|data| DESCRIPTIONS.map(|name| memmem::find(data.bytes, name)));
-    texts.any(|found| found.is_some()).then_some(Carrier::Surroundings)
+    texts.any(|found| found.is_some())
 }
 
 /// Whether a module is entered by this name with handles of its host's, and no values.
