@@ -62,12 +62,15 @@ struct Built {
 }
 
 const CROSS_GCC: &str = "aarch64-linux-gnu-gcc";
+const CROSS_GXX: &str = "aarch64-linux-gnu-g++";
 
 /// The programs that one compiler's name stands for: the compiler proper and the linker.
 fn drivers(compiler: &str, is_cxx: bool) -> (Vec<&str>, &str) {
     match (compiler, is_cxx) {
         ("gcc", true) => (vec!["g++"], "g++"),
         ("clang", true) => (vec!["clang++"], "clang++"),
+        (CROSS_GCC, true) => (vec![CROSS_GXX], CROSS_GXX),
+        ("aarch64-clang", true) => (vec!["clang++", "--target=aarch64-linux-gnu"], CROSS_GXX),
         // clang compiles, the cross gcc links: its libc and libgcc are where only it looks.
         ("aarch64-clang", _) => (vec!["clang", "--target=aarch64-linux-gnu"], CROSS_GCC),
         (other, _) => (vec![other], other),

@@ -552,3 +552,52 @@ fn an_import_that_may_carry_it_is_named() {
         assert_eq!(report["isa_groups"][0]["import"], "dlsym", "{}", report["isa_groups"]);
     }
 }
+
+/// What every compiler makes of a program with a false twin at two levels.
+const TWINS: &[Build] =
+    &[("aarch64-linux-gnu-gcc", "-O0"), ("aarch64-linux-gnu-gcc", "-O2"), ("aarch64-clang", "-O2")];
+const TWIN_TRAPS: &[Build] = &[
+    ("aarch64-linux-gnu-gcc", "-O0 -DTRAP"),
+    ("aarch64-linux-gnu-gcc", "-O2 -DTRAP"),
+    ("aarch64-clang", "-O2 -DTRAP"),
+];
+
+case!(a_threads_own_state_guards, Case { sources: &["arm_thread_state.cc"], builds: TWINS, ..ASKS_FOR_LSE });
+case!(
+    a_threads_own_state_of_another_feature_guards_nothing,
+    Case { sources: &["arm_thread_state.cc"], builds: TWIN_TRAPS, ..NEEDS_LSE }
+);
+case!(
+    the_lower_of_two_levels_guards,
+    Case { sources: &["arm_lower_of_two.c"], builds: TWINS, ..ASKS_FOR_LSE }
+);
+case!(
+    the_higher_of_two_levels_guards_nothing,
+    Case { sources: &["arm_lower_of_two.c"], builds: TWIN_TRAPS, ..NEEDS_LSE }
+);
+case!(
+    two_features_that_are_both_tested_guard,
+    Case { sources: &["arm_either_of_two.c"], builds: TWINS, ..ASKS_FOR_LSE }
+);
+case!(
+    one_of_two_features_guards_nothing,
+    Case { sources: &["arm_either_of_two.c"], builds: TWIN_TRAPS, ..NEEDS_LSE }
+);
+case!(what_a_resolver_is_handed_guards, Case { sources: &["arm_resolver.c"], builds: TWINS, ..ASKS_FOR_LSE });
+case!(
+    a_resolver_that_chooses_the_wrong_way_round_guards_nothing,
+    Case {
+        sources: &["arm_resolver.c"],
+        builds: TWIN_TRAPS,
+        runs: &[("cortex-a53", DiesOfSigill), ("neoverse-n1", Prints("plain"))],
+        ..NEEDS_LSE
+    }
+);
+case!(
+    what_an_exception_refuses_is_guarded,
+    Case { sources: &["arm_refused.cc"], builds: TWINS, ..ASKS_FOR_LSE }
+);
+case!(
+    what_a_handler_uses_all_the_same_is_required,
+    Case { sources: &["arm_refused.cc"], builds: TWIN_TRAPS, ..NEEDS_LSE }
+);
