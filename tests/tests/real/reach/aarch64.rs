@@ -601,3 +601,18 @@ case!(
     what_a_handler_uses_all_the_same_is_required,
     Case { sources: &["arm_refused.cc"], builds: TWIN_TRAPS, ..NEEDS_LSE }
 );
+
+case!(
+    a_pointer_on_the_stack_is_not_guarded,
+    Case {
+        sources: &["arm_trap_by_stack.c"],
+        builds: TWINS,
+        expects: &[("add_lse", "required|unknown")],
+        level: "armv8.0-a",
+        ..NEEDS_LSE
+    }
+);
+case!(
+    a_pointer_that_vectors_copy_is_required,
+    Case { sources: &["arm_trap_by_vectors.c"], builds: &[("aarch64-clang", "-O2")], ..NEEDS_LSE }
+);

@@ -233,6 +233,8 @@ pub(crate) struct Clobbered {
     pub read: u64,
     /// Whether flags change.
     pub flags: bool,
+    /// What it may load from, and how many bytes.
+    pub loaded: Option<(Address, u16)>,
     /// What it may store to, and how many bytes.
     pub stored: Option<(Address, u16)>,
 }

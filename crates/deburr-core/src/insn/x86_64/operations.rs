@@ -392,7 +392,8 @@ fn clobbered(insn: &Instruction) -> Clobbered {
             found.read |= if reads { bit } else { 0 };
         }
         let names_memory = insn.op_kinds().any(|kind| kind == OpKind::Memory);
-        for used in info.used_memory().iter().filter(|used| access(used.access()).1) {
+        for used in info.used_memory() {
+            let (reads, writes) = access(used.access());
             // Of what saves all state, the size is not fixed.
             let size = if used.memory_size().size() == 0 { WHOLE_STATE } else { used.memory_size().size() };
             let place = match names_memory {
@@ -403,7 +404,8 @@ fn clobbered(insn: &Instruction) -> Clobbered {
                     ..Address::fixed(used.displacement(), size.min(64) as u8)
                 },
             };
-            found.stored = Some((place, size as u16));
+            found.loaded = if reads { Some((place, size as u16)) } else { found.loaded };
+            found.stored = if writes { Some((place, size as u16)) } else { found.stored };
         }
         if insn.flow_control() == FlowControl::Call || insn.mnemonic() == Mnemonic::Int {
             found.written |= 1 | 1 << 1 | 1 << 11;

@@ -15,7 +15,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn is_doubtful(&self, node: NodeId) -> bool {
-        self.nodes.get(node as usize).is_some_and(|it| it.certainty == Certainty::Doubtful)
+        self.nodes.get(node as usize).is_some_and(|it| it.certainty != Certainty::Certain)
     }
 
     /// The offset of an address in the frame of the node's own function.

@@ -94,7 +94,8 @@ pub(super) fn reads(operation: &Operation) -> u64 {
         O::FillMemory(_) => 1 | 1 << 1 | 1 << 7,
         O::CopyMemory(_) => 1 << 1 | 1 << 6 | 1 << 7,
         O::Other(clobbered) => {
-            clobbered.read & GENERAL | clobbered.stored.map_or(0, |(address, _)| in_address(&address))
+            let places = [clobbered.loaded, clobbered.stored].into_iter().flatten();
+            places.fold(clobbered.read & GENERAL, |bits, (address, _)| bits | in_address(&address))
         }
         O::Clear(_) | O::Leave | O::ReadExtendedControl | O::ReadSystem { .. } | O::ClearVector(_) => 0,
     }

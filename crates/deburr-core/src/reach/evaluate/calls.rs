@@ -312,7 +312,7 @@ impl Run<'_, '_, '_> {
             node.returns = true;
         }
         // What is returned on a doubtful path depends on the doubt.
-        let is_doubtful = self.whole_certainty(from) == Certainty::Doubtful;
+        let is_doubtful = self.whole_certainty(from) != Certainty::Certain;
         let wanted = self.contexts.get(context as usize).map_or([true; 2], |it| it.wanted);
         // What nobody reads is whatever the registers happened to hold.
         let read =

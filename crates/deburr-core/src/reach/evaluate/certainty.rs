@@ -4,7 +4,7 @@
 //! out again from the ways between blocks as they are at the end. Whichever way a doubtful branch takes, control comes to the block where
 //! all of them meet: the immediate post-dominator of a certain block is certain (Ferrante, Ottenstein and Warren, TOPLAS 1987).
 
-use super::run::{Certainty, Context, ContextId, Run};
+use super::run::{Certainty, Context, ContextId, Node, Run, Way};
 use crate::engine::solver::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -184,10 +184,36 @@ impl Run<'_, '_, '_> {
                 pending.extend(meeting.of(index).map(|to| (to, Some(index))));
             }
         }
+        self.settle_lost(&next, &comes_back);
     }
 }
 
 impl Run<'_, '_, '_> {
+    /// The same of blocks that are certain if a lost address is called.
+    fn settle_lost(&mut self, next: &[Vec<(NodeId, Option<ContextId>)>], comes_back: &[bool]) {
+        let is_certain = |run: &Self, node: NodeId| {
+            run.nodes.get(node as usize).is_some_and(|node| node.certainty == Certainty::Certain)
+        };
+        let is_entered = |node: &Node| {
+            let is_lost = |way: &&Way| way.certainty == Certainty::Lost;
+            node.ways.iter().filter(is_lost).any(|way| way.from.is_none_or(|from| is_certain(self, from)))
+        };
+        let entered = self.nodes.iter().enumerate().filter(|it| is_entered(it.1));
+        let mut pending: Vec<NodeId> = entered.map(|it| it.0 as NodeId).collect();
+        while let Some(index) = pending.pop() {
+            let Some(node) = self.nodes.get_mut(index as usize) else { continue };
+            if node.certainty >= Certainty::Lost {
+                continue;
+            }
+            node.certainty = Certainty::Lost;
+            let after = next.get(index as usize).map(Vec::as_slice).unwrap_or_default().iter();
+            let is_open = |through: Option<ContextId>| {
+                through.is_none_or(|callee| comes_back.get(callee as usize) == Some(&true))
+            };
+            pending.extend(after.filter(|it| is_open(it.1)).map(|it| it.0));
+        }
+    }
+
     /// The blocks that call a context which may not come back, and by context, whether it may not: some block in it goes nowhere, or calls
     /// such a context.
     fn may_end(&self, inside: &[FxHashMap<NodeId, Vec<NodeId>>]) -> (FxHashSet<NodeId>, Vec<bool>) {

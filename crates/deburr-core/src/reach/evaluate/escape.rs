@@ -51,7 +51,11 @@ impl Run<'_, '_, '_> {
     }
 
     fn escape_code(&mut self, address: u64, escape: Escape, is_doubt: bool) {
-        let way = if is_doubt || escape == Escape::Lost { Certainty::Doubtful } else { Certainty::Certain };
+        let way = match (is_doubt, escape) {
+            (true, _) => Certainty::Doubtful,
+            (false, Escape::Lost) => Certainty::Lost,
+            (false, Escape::Foreign) => Certainty::Certain,
+        };
         let certainty = way.min(self.current_certainty());
         // Constants may be in the same section as code; a function is entered where it begins.
         let known = self.escaped_code.get(&address).copied();
@@ -96,7 +100,9 @@ impl Run<'_, '_, '_> {
     }
 
     fn escape_object(&mut self, address: u64, escape: Escape) {
-        if !self.pool.places.is_taken(address) || !self.escape_contents(address, escape) {
+        // Nobody takes the address of the linker's table: it is the page of something near it.
+        let is_table = region(address).is_none() && self.file.is_in_offset_table(address);
+        if is_table || !self.pool.places.is_taken(address) || !self.escape_contents(address, escape) {
             return;
         }
         if region(address).is_none() {

@@ -31,8 +31,10 @@ type ContextKey = Vec<Option<u64>>;
 /// How sure it is that control comes to a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Certainty {
-    /// Only by a value or a target that was lost, or that rests on an open answer.
+    /// Only by a value that was lost, or that rests on an open answer.
     Doubtful,
+    /// Only if a function is called whose address was lost.
+    Lost,
     /// By calls, and by branches that are decided or that the input decides.
     Certain,
 }
@@ -41,7 +43,7 @@ impl Certainty {
     /// How far an address goes out of sight that is handed over here.
     pub(super) const fn escape(self) -> Escape {
         match self {
-            Certainty::Doubtful => Escape::Lost,
+            Certainty::Doubtful | Certainty::Lost => Escape::Lost,
             Certainty::Certain => Escape::Foreign,
         }
     }
@@ -318,7 +320,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             None => node.ways.push(way),
         }
         let widens = node.visits > VISITS_BEFORE_WIDENING;
-        let mut changed = match certainty == Certainty::Doubtful {
+        let mut changed = match certainty != Certainty::Certain {
             true => node.state.merge(&state, &mut self.pool, Merging { widens, is_doubt: true }),
             false if widens => node.state.widen(&state, &mut self.pool),
             false => node.state.join(&state, &mut self.pool),

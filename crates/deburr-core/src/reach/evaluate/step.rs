@@ -581,6 +581,16 @@ impl Run<'_, '_, '_> {
                 }
             }
         }
+        if let Some((address, size)) = clobbered.loaded {
+            let at = self.address(state, &address);
+            for offset in (0..u64::from(size)).step_by(8) {
+                let there = self.pool.plus(at, offset);
+                let length = (u64::from(size) - offset).min(8) as u8;
+                let value = self.load(node, state, there, length);
+                open |= value.is_doubt();
+                self.lose_value(value);
+            }
+        }
         let lost = if has_known { Value::LOST } else { Value::TOP.opened(open) };
         if let Some((address, size)) = clobbered.stored {
             let at = self.address(state, &address);

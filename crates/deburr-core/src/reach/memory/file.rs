@@ -209,9 +209,15 @@ impl<'f, 'a> File<'f, 'a> {
         self.linkage.object_at(self.svma(address)).is_some()
     }
 
-    /// Whether the program may write there while it runs.
+    /// Whether the program may write there while it runs. Only the loader writes to the linker's table of addresses.
     pub(crate) fn is_writable(&self, address: u64) -> bool {
-        self.linkage.data_at(self.svma(address)).is_some_and(|data| data.is_writable)
+        let data = self.linkage.data_at(self.svma(address));
+        data.is_some_and(|data| data.is_writable && !data.is_offset_table)
+    }
+
+    /// Whether an address is in the linker's table of addresses.
+    pub(crate) fn is_in_offset_table(&self, address: u64) -> bool {
+        self.linkage.data_at(self.svma(address)).is_some_and(|data| data.is_offset_table)
     }
 
     /// Whether a word holds an address of the file before any code runs.

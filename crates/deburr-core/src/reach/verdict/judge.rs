@@ -6,7 +6,7 @@ use super::limits::{
 use crate::address::CodeOffset;
 use crate::engine::solver::NodeId;
 use crate::function::Program;
-use crate::function::reach::{Checks, Gap, Guard, GuardKind, Reach, Source, Step, Verdict};
+use crate::function::reach::{Because, Cause, Checks, Gap, Guard, GuardKind, Reach, Source, Step, Verdict};
 use crate::image::{Image, Kind, Linkage};
 use crate::insn;
 use crate::insn::operations::Exit;
@@ -63,6 +63,8 @@ enum Found {
     Guarded(Option<Guard>),
     /// Live without it.
     Required { features: FeatureSet, at: CodeOffset, gap: Gap, path: Vec<Step> },
+    /// Live on a known CPU without it, if a function is called whose address was lost.
+    Lost,
     /// Neither is exposed.
     Open,
 }
@@ -141,7 +143,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                     continue;
                 };
                 let found = self.judge(verdict.start, hits, permitted, asks_cpus);
-                if !matches!(found, Found::Open) {
+                if !matches!(found, Found::Open) && (asks_cpus || !matches!(found, Found::Lost)) {
                     settled.insert(verdict.start);
                     self.revise_one(verdict, (hits, permitted), found);
                 }
@@ -165,6 +167,12 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                 (verdict.features, verdict.at, verdict.path) = (features, at, path);
                 (verdict.gaps, verdict.guard) = (vec![gap], None);
                 (verdict.contradiction, verdict.because) = (None, None);
+            }
+            // The earlier analysis has not seen where the address went.
+            Found::Lost if verdict.reach == Reach::Guarded => {
+                verdict.reach = Reach::Unknown;
+                (verdict.guard, verdict.because) =
+                    (None, Some(Because::at(Cause::AddressEscapes, self.file.image.svma(verdict.start))));
             }
             _ => {}
         }
@@ -328,6 +336,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         certain: FeatureSet,
         permitted: FeatureSet,
     ) -> Found {
+        let mut is_lost = false;
         for features in self.cpus(certain, permitted) {
             let Some(live) = self.live(Question::Exact(features)) else { return Found::Open };
             // Where it handles the signal, it may execute such an instruction to see whether the CPU has it.
@@ -341,7 +350,14 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                 (block.certainty == Certainty::Certain).then_some((*at, missing, node))
             };
             let mut missing = needed.iter().filter_map(missing_at);
-            let Some((at, first, node)) = missing.next() else { continue };
+            let Some((at, first, node)) = missing.next() else {
+                is_lost |= needed.iter().any(|(at, needs)| {
+                    let block = live.at(self.address(*at)).and_then(|node| live.block(node));
+                    let is_missing = !needs.minus(features).minus(GRANTED).is_empty();
+                    is_missing && block.is_some_and(|block| block.certainty == Certainty::Lost)
+                });
+                continue;
+            };
             let missing = missing.fold(first, |all, it| all.union(it.1));
             let proven = self.proven(at, features.minus(permitted));
             let gap = Gap { proven, missing };
@@ -352,7 +368,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             }
             return Found::Required { features: missing, at, gap, path };
         }
-        Found::Open
+        if is_lost { Found::Lost } else { Found::Open }
     }
 
     /// Which of some features every path to an instruction has tested.

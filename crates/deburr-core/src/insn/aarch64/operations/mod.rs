@@ -167,7 +167,7 @@ impl Lifter {
     /// An instruction that is not modelled.
     fn other(&mut self, word: u32, insn: &Insn) {
         let (mut read, mut written) = (as_bits(insn.reads), as_bits(insn.writes));
-        let mut stored = None;
+        let (mut loaded, mut stored) = (None, None);
         if let Some(memory) = &insn.memory {
             let base = memory.base.and_then(Reg::index).map_or(0, |number| 1_u64 << number);
             let index = memory.index.and_then(Reg::index).map_or(0, |number| 1 << number);
@@ -177,16 +177,17 @@ impl Lifter {
             if is_sized {
                 read &= !((base | index) & !as_bits(sources));
             }
-            if memory.write && is_sized {
-                stored = Some((self.address(insn, memory.size.min(64) as u8), memory.size));
-            }
+            let place = (self.address(insn, memory.size.min(64) as u8), memory.size);
+            let place = Some(place).filter(|_| memory.size > 0);
+            loaded = place.filter(|_| memory.read);
+            stored = place.filter(|_| memory.write);
             if memory.write_back && is_structure(word) {
                 written &= !base;
             }
         }
         read &= !(1 << LAST);
         let flags = insn.writes.contains(Reg::FLAGS);
-        let clobbered = Clobbered { written, read, flags, stored };
+        let clobbered = Clobbered { written, read, flags, loaded, stored };
         if clobbered != Clobbered::default() {
             self.push(Operation::Other(clobbered));
         }
