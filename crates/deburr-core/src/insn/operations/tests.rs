@@ -196,3 +196,25 @@ fn an_address_of_a64_may_be_of_each_page_that_a_register_has_held() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn any_words_of_a64_lift_to_a_block_within_them() {
+    let mut word = 0x2545_f491_u32;
+    let mut next = || {
+        word ^= word << 13;
+        word ^= word >> 17;
+        word ^= word << 5;
+        word
+    };
+    for _ in 0..40_000 {
+        let words: [u32; 4] = std::array::from_fn(|_| next());
+        let block = lifted_words(&words);
+        assert!(block.start == Svma(0x1000) && block.end.0 > 0x1000 && block.end.0 <= 0x1010);
+        assert!(block.operations.iter().all(|(at, _)| (0x1000..block.end.0).contains(&at.0)));
+        let mut count = 0;
+        mentions(Arch::Aarch64, &code_of(&words), Svma(0x1000), false, |it| {
+            count += usize::from(it.at.0 < 0x1000)
+        });
+        assert_eq!(count, 0);
+    }
+}
