@@ -5,11 +5,9 @@
 //! `uapi/asm/hwcap.h`). The kernel hides what it has not enabled, so these are features that programs can use.
 
 use crate::FeatureSet;
-use crate::query::{HWCAP, HWCAP2};
+use crate::query::{AT_HWCAP, AT_HWCAP2, HWCAP, HWCAP2};
 
 const AT_NULL: u64 = 0;
-const AT_HWCAP: u64 = 16;
-const AT_HWCAP2: u64 = 26;
 
 /// The features that have a bit. A kernel older than a feature has no bit for it: the feature is then unseen.
 pub(crate) fn visible() -> FeatureSet {

@@ -242,6 +242,11 @@ pub fn is_feature_leaf(leaf: u32) -> bool {
     FEATURE_LEAVES.contains(&leaf)
 }
 
+/// The types of the auxiliary vector's entries that state features of AArch64 (Linux, `uapi/linux/auxvec.h`).
+pub const AT_HWCAP: u64 = 16;
+/// The second of them.
+pub const AT_HWCAP2: u64 = 26;
+
 /// Bits of `AT_HWCAP`.
 pub(crate) const HWCAP: &[(u32, Feature)] = &[
     (0, FEAT_FP),

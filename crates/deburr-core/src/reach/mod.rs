@@ -7,7 +7,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | `value` | abstract values, interned |
-//! | `cpu` | models of CPUs: what `cpuid` and `xgetbv` answer |
+//! | `cpu` | models of CPUs: what `cpuid`, `xgetbv`, `mrs` and the auxiliary vector answer |
 //! | `memory` | the file as it is loaded, and the cells of its data, of the heap and of frames |
 //! | `demand` | which functions are relevant |
 //! | `evaluate` | the transfer function, calls, exceptions, what other files' functions do |

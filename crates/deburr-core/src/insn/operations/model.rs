@@ -57,9 +57,9 @@ pub(crate) enum Operand {
     Register { number: u8, size: u8 },
     /// Bits 8 to 15 of a general register.
     HighByte(u8),
-    /// What is made of a general register before it is used: the operand of so many bytes is `taken`, shifted by `count` bits.
+    /// A general register that is extended, shifted and inverted before it is used.
     Changed {
-        /// The register, and how many of its low bytes count.
+        /// The register, and the number of low bytes taken from it.
         taken: (u8, u8),
         /// Whether these are extended by their sign instead of by zeros.
         is_signed: bool,
@@ -256,7 +256,7 @@ pub(crate) enum Operation {
     WithCarry { is_sub: bool, to: Operand, from: Operand },
     /// `to = added + left * right`, or the same with minus.
     MultiplyAdd { to: Operand, added: Operand, left: Operand, right: Operand, is_sub: bool },
-    /// `to` becomes a field of `from`: so many bits, moved from one place to another. The others stay, or are zero.
+    /// The field of `width` bits from bit `low` of `from` on is moved to bit `to_low` of `to`. The other bits of `to` stay, or become zero.
     MoveBits { to: Operand, from: Operand, low: u8, to_low: u8, width: u8, keeps_rest: bool },
     /// `to` is shifted by a number of bits, and what comes in is from `from`.
     ShiftDouble { is_left: bool, to: Operand, from: Operand, count: Operand },

@@ -3,11 +3,7 @@
 
 use super::Model;
 use crate::reach::value::pool::{Bits, Pool, Value};
-use deburr_cpu::query::{IdField, hwcap_bit, id_register_bits};
-
-/// Entries of the auxiliary vector.
-const AT_HWCAP: u64 = 16;
-const AT_HWCAP2: u64 = 26;
+use deburr_cpu::query::{AT_HWCAP, AT_HWCAP2, IdField, hwcap_bit, id_register_bits};
 
 /// The bit of `AT_HWCAP` that says that programs may read the identification registers: Linux 4.11 and later set it.
 const CPUID: u32 = 11;

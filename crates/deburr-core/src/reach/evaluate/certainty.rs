@@ -1,19 +1,19 @@
 //! Which blocks are certain, when nothing changes any more.
 //!
-//! While the evaluation runs, a branch may be decided that is a doubt later, when more is known to be possible. So certainty is worked
-//! out again from the ways between blocks as they are at the end. Whichever way a doubtful branch takes, control comes to the block where
-//! all of them meet: the immediate post-dominator of a certain block is certain (Ferrante, Ottenstein and Warren, TOPLAS 1987).
+//! A branch that is decided early in the evaluation may be a doubt at its end, when more values are possible. Certainty is therefore
+//! computed again from the final ways between blocks. The immediate post-dominator of a certain block is certain: control comes to it
+//! whichever way a doubtful branch takes (Ferrante, Ottenstein and Warren, TOPLAS 1987).
 
 use super::run::{Certainty, Context, ContextId, Node, Run, Way};
 use crate::engine::solver::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The blocks of a context by their places in the order in which they may come before each other.
+/// The immediate post-dominators of the blocks of a context. A place is an index into the postorder.
 struct PostDominators {
     /// By place, the block; the last is the end of the context.
     nodes: Vec<NodeId>,
     places: FxHashMap<NodeId, usize>,
-    /// By place, that of the immediate post-dominator.
+    /// By place, the place of the immediate post-dominator.
     immediate: Vec<Option<usize>>,
 }
 
@@ -163,7 +163,7 @@ impl Run<'_, '_, '_> {
                     None => pending.push((to, Some(index))),
                 }
             }
-            // Where every way through a function ends in a return, it comes back whichever is taken.
+            // A function comes back whichever way is taken if every way through it ends in a return.
             let is_entry = self.contexts.get(context as usize).is_some_and(|it| it.function == at);
             let always_returns = is_entry && ends.get(context as usize) == Some(&false);
             if (returns || always_returns)
@@ -186,10 +186,8 @@ impl Run<'_, '_, '_> {
         }
         self.settle_lost(&next, &comes_back);
     }
-}
 
-impl Run<'_, '_, '_> {
-    /// The same of blocks that are certain if a lost address is called.
+    /// Marks the blocks that are certain if a function is called whose address was lost.
     fn settle_lost(&mut self, next: &[Vec<(NodeId, Option<ContextId>)>], comes_back: &[bool]) {
         let is_certain = |run: &Self, node: NodeId| {
             run.nodes.get(node as usize).is_some_and(|node| node.certainty == Certainty::Certain)

@@ -11,9 +11,9 @@ use crate::function::Function;
 use crate::function::block::{Block, Graph};
 use crate::function::reach::file::references::Access;
 use crate::function::reach::file::view::View;
-use crate::function::reach::machine::queries::{AT_HWCAP, AT_HWCAP2};
 use crate::image::SymbolOrigin;
 use crate::insn::{self, Condition, Flow, Insn, Operation, Reg};
+use deburr_cpu::query::{AT_HWCAP, AT_HWCAP2};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The functions of the run-time library, wherever Go's compiler inlines one in another.

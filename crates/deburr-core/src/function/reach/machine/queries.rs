@@ -16,13 +16,10 @@ use crate::function::reach::file::knowledge;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::insn::{Insn, Reg};
-use deburr_cpu::query::{self, CpuidRegister};
+use deburr_cpu::query::{self, AT_HWCAP, AT_HWCAP2, CpuidRegister};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-
-pub(crate) const AT_HWCAP: u64 = 16;
-pub(crate) const AT_HWCAP2: u64 = 26;
 
 pub(crate) fn proof(feature: Feature) -> Proof {
     Proof::of(FeatureSet::EMPTY.with(feature))

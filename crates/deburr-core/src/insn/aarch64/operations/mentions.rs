@@ -118,7 +118,7 @@ pub(crate) fn mentions(code: &[u8], svma: Svma, mut found: impl FnMut(Mention)) 
     }
 }
 
-/// What reading a register of the system says of the program: those of the identification space say what the CPU is.
+/// Reports a read of a system register, if it identifies the CPU or finds the memory of the thread.
 fn system_register(register: u16, mut add: impl FnMut(MentionKind)) {
     const THREAD: u16 = 0xde82;
     match register {

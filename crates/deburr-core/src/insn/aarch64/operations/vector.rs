@@ -10,7 +10,7 @@ impl Lifter {
     pub(super) fn vector_move(&mut self, word: u32) -> bool {
         let (d, n, m) = (bits(word, 4, 0) as u8, bits(word, 9, 5) as u8, bits(word, 20, 16) as u8);
         let (to, from) = (VectorOperand::Vector(d), VectorOperand::Vector(n));
-        // The zero register is no register of this representation.
+        // The zero register has no number here.
         let is_zero = |number: u8| u32::from(number) == LAST;
         let general = |size: u8| VectorOperand::General { number: n, size };
         let general_to = |size: u8| VectorOperand::General { number: d, size };
@@ -51,11 +51,6 @@ impl Lifter {
             _ if is_zeroing(word) => Operation::ClearVector(d),
             _ => return false,
         };
-        // With the destination as the second source of `zip1`, the first overwrites it.
-        if matches!(operation, Operation::InsertLane { to, rest, from: VectorOperand::Vector(m), .. } if to == m && rest != m)
-        {
-            return false;
-        }
         self.push(operation);
         true
     }
