@@ -62,6 +62,8 @@ pub(crate) enum Behaviour {
     CallsSystem,
     /// Returns a variable of the environment, or null.
     ReadsEnvironment,
+    /// Has the effects of a function without a row; what it is handed may be called while the program goes on.
+    CallsInParallel,
     /// Sets what a signal does: the first argument says which.
     HandlesSignal,
     /// Returns the address of a thread's variable.
@@ -140,6 +142,22 @@ pub(crate) fn is_silent(name: &str) -> bool {
     }
 }
 
+/// Whether a function may have code of the program run while its caller goes on, in a thread or as the handler of a signal. Of
+/// libraries that nothing is known of, any may.
+pub(crate) fn runs_in_parallel(name: &str) -> bool {
+    match behaviour(name) {
+        Some(does) => matches!(
+            does,
+            Behaviour::StartsThread
+                | Behaviour::CallsInParallel
+                | Behaviour::HandlesSignal
+                | Behaviour::CallsSystem
+                | Behaviour::FindsCode
+        ),
+        None => !is_silent(name),
+    }
+}
+
 /// Whether an entry of the auxiliary vector says something of the CPU: AT_PLATFORM, AT_HWCAP, AT_BASE_PLATFORM, AT_HWCAP2, AT_HWCAP3
 /// and AT_HWCAP4 do (Linux, `include/uapi/linux/auxvec.h`).
 pub(crate) const fn is_of_the_cpu(entry: u64) -> bool {
@@ -184,6 +202,7 @@ fn named(does: &str) -> Option<Behaviour> {
         "finds-code" => B::FindsCode,
         "calls-system" => B::CallsSystem,
         "reads-environment" => B::ReadsEnvironment,
+        "calls-in-parallel" => B::CallsInParallel,
         "handles-signal" => B::HandlesSignal,
         "finds-thread-memory" => B::FindsThreadMemory,
         "finds-thread-offset" => B::FindsThreadOffset,

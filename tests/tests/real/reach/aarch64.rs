@@ -616,3 +616,33 @@ case!(
     a_pointer_that_vectors_copy_is_required,
     Case { sources: &["arm_trap_by_vectors.c"], builds: &[("aarch64-clang", "-O2")], ..NEEDS_LSE }
 );
+case!(
+    a_flag_that_another_thread_sets_meanwhile_guards_nothing,
+    Case { sources: &["arm_trap_while_waiting.c"], builds: TWINS, ..NEEDS_LSE }
+);
+case!(
+    what_each_target_of_a_pointer_refuses_is_guarded,
+    Case { sources: &["arm_pointer_refuses.c"], builds: TWINS, ..ASKS_FOR_LSE }
+);
+case!(
+    what_no_target_of_a_pointer_refuses_is_required,
+    Case { sources: &["arm_pointer_refuses.c"], builds: TWIN_TRAPS, ..NEEDS_LSE }
+);
+case!(
+    a_threads_variable_of_a_library_guards,
+    Case {
+        sources: &["arm_thread_library.c"],
+        library: &["arm_thread_library_part.c"],
+        builds: TWINS,
+        ..ASKS_FOR_LSE
+    }
+);
+case!(
+    a_threads_variable_that_callers_set_guards_nothing,
+    Case {
+        sources: &["arm_thread_library.c"],
+        library: &["arm_thread_library_part.c"],
+        builds: TWIN_TRAPS,
+        ..NEEDS_LSE
+    }
+);

@@ -28,7 +28,7 @@ mod verdict;
 pub use domain::proof::Proof;
 pub use file::knowledge::Knowledge;
 pub use id_registers::{id_register_reads, unchecked_reads};
-pub(crate) use observe::carriers::names_description;
+pub(crate) use observe::carriers::{is_started_by_kernel, names_description};
 pub use verdict::checks::{Checks, Origin, Place, Presumption};
 pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};
 pub use verdict::kind::{GuardKind, Reach};

@@ -89,7 +89,6 @@ impl Run<'_, '_, '_> {
         let (mut written, mut words) = (one.written, one.words);
         written.add_all(&other.written);
         merge_words(&mut words, &other.words, &mut self.pool, Merging::default());
-        // Whichever is called, some of them comes back.
         let through = one.through.filter(|_| one.through == other.through);
         let clobbers = one.clobbers | other.clobbers;
         Some(Returned { values, clobbers, certainty, through, written, words })
@@ -218,12 +217,13 @@ impl Run<'_, '_, '_> {
     }
 
     fn call_import(&mut self, from: Leaving<'_>, name: &str, next: Option<u64>, mut state: State) {
+        let clobbers = self.clobbered_by(name);
         if let Some(count) = self.passed(name, |number| self.pool.as_constant(state.register(number))) {
             // What other registers still hold is not handed on.
-            self.abi.arguments.iter().skip(count).for_each(|&number| state.set(number, Value::TOP));
+            let others = self.abi.arguments.iter().skip(count).filter(|&&number| clobbers >> number & 1 == 1);
+            others.for_each(|&number| state.set(number, Value::TOP));
         }
         self.leak_arguments(&state);
-        let clobbers = self.clobbered_by(name);
         self.clobber_more(from.context, clobbers);
         if let Some(values) = self.import(from, name, &mut state) {
             let certainty = from.certainty;
@@ -262,7 +262,10 @@ impl Run<'_, '_, '_> {
 
     /// Control comes back from a call, or leaves the function with what the call returns.
     fn after(&mut self, from: Leaving<'_>, returned: Returned, next: Option<u64>, mut state: State) {
-        let way = self.way(from.certainty, returned.through);
+        // A context says at the end whether it comes back; several that are called by one pointer are taken as they are now.
+        let is_settled_later = returned.through.is_some();
+        let way =
+            self.way(if is_settled_later { from.certainty } else { returned.certainty }, returned.through);
         let from = Leaving { certainty: returned.certainty, ..from };
         self.clobber_more(from.context, returned.clobbers);
         self.note_written(from.context, &returned.written);

@@ -149,7 +149,9 @@ impl Run<'_, '_, '_> {
                 self.handles_illegal |= self.pool.as_constant(first).is_none_or(|signal| signal == SIGILL);
                 Some(self.unknown_import(from, name, state))
             }
-            Behaviour::Anything | Behaviour::FindsCode => Some(self.unknown_import(from, name, state)),
+            Behaviour::Anything | Behaviour::FindsCode | Behaviour::CallsInParallel => {
+                Some(self.unknown_import(from, name, state))
+            }
             Behaviour::ReadsEnvironment if self.model.has_no_environment() => {
                 let zero = self.pool.constant(0);
                 Some([zero, Value::TOP])

@@ -216,7 +216,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             live: FxHashMap::default(),
             current: None,
             outside: Value::TOP
-                .opened(is_told || file.image.kind == Kind::SharedObject || file.is_started_by_kernel()),
+                .opened(is_told || file.image.kind == Kind::SharedObject || file.is_handed_auxv()),
             told: Value::TOP.opened(is_told),
             handles_illegal: false,
             extra_cost: 0,
@@ -386,9 +386,12 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         context
     }
 
-    /// The words of the file's data that are known across calls. Words of features, to which bit after bit is added, would change every
-    /// time.
+    /// The words of the file's data that are known across calls, unless something else may have run. Words of features, to which bit
+    /// after bit is added, would change every time.
     pub(super) fn carried_words(&self, state: &State) -> Vec<Word> {
+        if self.file.runs_in_parallel() {
+            return Vec::new();
+        }
         let is_carried =
             |word: &&Word| self.pool.is_few(word.2) || self.memory.joins(word.0) <= MAX_WORD_JOINS;
         state.words.iter().filter(is_carried).copied().collect()

@@ -76,12 +76,12 @@ impl Written {
     }
 }
 
-/// How what two paths come with is joined.
+/// How the states of two paths are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Merging {
     /// Whether bounds may grow without end.
     pub widens: bool,
-    /// Whether the second path is a doubt, and the first is not.
+    /// Whether the second path is a doubt: what differs then rests on the doubt.
     pub is_doubt: bool,
 }
 
@@ -354,8 +354,7 @@ impl State {
         }
     }
 
-    /// Joins what another path comes with. Where the place is reached without that path, and that path is a doubt, what differs rests
-    /// on the doubt.
+    /// Joins the state of another path.
     pub(crate) fn merge(&mut self, other: &State, pool: &mut Pool, how: Merging) -> bool {
         if !other.is_live {
             return false;

@@ -4,11 +4,12 @@
 //! loaded ([`BIAS`]). What the loader fills in is what it makes of relocations.
 
 use crate::address::{Extent, Svma};
-use crate::function::reach::names_description;
+use crate::function::reach::{is_started_by_kernel, names_description};
 use crate::function::{Function, Program};
 use crate::image::linkage::ThreadWordKind;
 use crate::image::{Image, Kind, Linkage, SymbolKind};
 use crate::insn::operations::{self, Block, Exit, Mention, MentionKind, Operand, Operation};
+use crate::reach::knowledge;
 use crate::reach::value::pool::{Places, Pool, Value};
 use crate::reach::value::region::{self, BIAS, THREAD_BASE};
 use deburr_cpu::Arch;
@@ -32,6 +33,7 @@ pub(crate) struct File<'f, 'a> {
     /// Whether the loader copies any other file's object.
     has_copies: bool,
     names_description: OnceCell<bool>,
+    runs_in_parallel: OnceCell<bool>,
     blocks: RefCell<FxHashMap<u64, Rc<Block>>>,
     targets: RefCell<FxHashMap<u64, Target>>,
 }
@@ -81,7 +83,7 @@ impl<'f, 'a> File<'f, 'a> {
         let bias = if image.is_fixed { 0 } else { BIAS };
         let has_copies = linkage.imports.iter().any(|import| import.is_copy);
         let (blocks, targets) = (RefCell::default(), RefCell::default());
-        let names_description = OnceCell::new();
+        let (names_description, runs_in_parallel) = (OnceCell::new(), OnceCell::new());
         File {
             image,
             linkage,
@@ -91,6 +93,7 @@ impl<'f, 'a> File<'f, 'a> {
             import_numbers,
             has_copies,
             names_description,
+            runs_in_parallel,
             blocks,
             targets,
         }
@@ -101,11 +104,19 @@ impl<'f, 'a> File<'f, 'a> {
         *self.names_description.get_or_init(|| names_description(self.linkage))
     }
 
-    /// Whether the kernel starts it on AArch64: the auxiliary vector on its stack says what the CPU has.
-    pub(crate) fn is_started_by_kernel(&self) -> bool {
-        let is_started = |name: &&str| name.trim_start_matches('_').starts_with("libc_start_main");
-        let is_program = self.image.kind == Kind::Executable && self.image.arch == Arch::Aarch64;
-        is_program && !self.imports.iter().any(is_started)
+    /// Whether the kernel hands it what the CPU has, by the auxiliary vector on its stack.
+    pub(crate) fn is_handed_auxv(&self) -> bool {
+        self.image.arch == Arch::Aarch64 && is_started_by_kernel(self.image, self.linkage)
+    }
+
+    /// Whether some of its code may run while other code does: in another thread, or as the handler of a signal. Only of programs that
+    /// import all of the C library is it known.
+    pub(crate) fn runs_in_parallel(&self) -> bool {
+        *self.runs_in_parallel.get_or_init(|| {
+            let is_alone =
+                self.image.kind == Kind::Executable && !is_started_by_kernel(self.image, self.linkage);
+            !is_alone || self.imports.iter().any(|name| knowledge::runs_in_parallel(name))
+        })
     }
 
     /// Functions that the loader calls to choose others.

@@ -9,7 +9,7 @@ use crate::address::Svma;
 use crate::function::reach::file::knowledge;
 use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
-use crate::image::{Kind, Linkage};
+use crate::image::{Image, Kind, Linkage};
 use deburr_cpu::Arch;
 use memchr::memmem;
 use std::collections::HashSet;
@@ -35,9 +35,7 @@ const DESCRIPTIONS: [&[u8]; 4] =
 pub(crate) fn carrier(file: &View<'_, '_>, interface: &[Svma]) -> Option<Carrier> {
     let linkage = file.linkage;
     let imports = || linkage.imports.iter().map(|import| import.name);
-    // Without a C library of its own it is the kernel that starts it, with the auxiliary vector on the stack.
-    let is_started_by_kernel = file.image.kind == Kind::Executable
-        && !imports().any(|name| name.trim_start_matches('_').starts_with("libc_start_main"));
+    let is_started_by_kernel = is_started_by_kernel(file.image, linkage);
     if file.image.kind == Kind::Relocatable || linkage.imports.is_empty() || is_started_by_kernel {
         return Some(Carrier::Surroundings);
     }
@@ -58,6 +56,12 @@ pub(crate) fn carrier(file: &View<'_, '_>, interface: &[Svma]) -> Option<Carrier
         return Some(Carrier::Caller(at));
     }
     names_description(linkage).then_some(Carrier::Surroundings)
+}
+
+/// Whether the kernel starts it, with the auxiliary vector on the stack, and no C library of another file does.
+pub(crate) fn is_started_by_kernel(image: &Image<'_>, linkage: &Linkage<'_>) -> bool {
+    let starts = |name: &str| name.trim_start_matches('_').starts_with("libc_start_main");
+    image.kind == Kind::Executable && !linkage.imports.iter().any(|import| starts(import.name))
 }
 
 /// Whether the file names one of the kernel's files that describe the CPU.
