@@ -1,7 +1,9 @@
-//! Where an ELF file ends, by its own headers (gABI, chapter 4), and which of its sections are not loaded.
+//! Where an ELF file ends, by its own headers (gABI, chapter 4), and which of its bytes are not loaded.
 //!
 //! In: the bytes of a file that begins as one. Out: the end of all that its headers lead to, sections that a program may read
-//! as data of its own, and where its notes are. Headers that lead past the end of the file are cut there.
+//! as data of its own, the bytes before the end that nothing leads to, and where its notes are. Headers that lead past the end of
+//! the file are cut there. Of segments only what is loaded counts, and the notes of a core dump: the range of any other segment
+//! (`PT_GNU_STACK`) may have any bytes in it.
 
 use crate::number::{le16, le32, le64};
 use std::ops::Range;
@@ -14,12 +16,27 @@ pub(crate) struct Extent {
     /// The end of the program headers.
     pub(crate) after_headers: usize,
     pub(crate) has_sections: bool,
-    /// Sections that are not loaded: names, and where they are.
-    pub(crate) unloaded: Vec<(Vec<u8>, Range<usize>)>,
+    /// Sections that are not loaded.
+    pub(crate) unloaded: Vec<Unloaded>,
+    /// Bytes before the end that no header leads to.
+    pub(crate) gaps: Vec<Range<usize>>,
     /// `PT_NOTE`.
     pub(crate) notes: Vec<Range<usize>>,
+    loaded: Vec<Range<usize>>,
+    covered: Vec<Range<usize>>,
 }
 
+/// A section that is not loaded.
+#[derive(Debug)]
+pub(crate) struct Unloaded {
+    pub(crate) name: Vec<u8>,
+    pub(crate) range: Range<usize>,
+    /// `SHT_PROGBITS`: its form is the program's own.
+    pub(crate) is_progbits: bool,
+}
+
+const ET_CORE: u16 = 4;
+const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
 const SHT_PROGBITS: u32 = 1;
 const SHT_NOBITS: u32 = 8;
@@ -48,16 +65,42 @@ pub(crate) fn extent(bytes: &[u8]) -> Option<Extent> {
         [0x7f, b'E', b'L', b'F', 2, 1, ..] => Layout { is_64: true },
         _ => return None,
     };
-    let mut extent = Extent { end: if layout.is_64 { 64 } else { 52 }, ..Extent::default() };
+    let mut extent = Extent::default();
+    extent.cover(0..if layout.is_64 { 64 } else { 52 });
     segments(bytes, &layout, &mut extent)?;
     sections(bytes, &layout, &mut extent)?;
     extent.end = extent.end.min(bytes.len());
+    extent.find_gaps();
     Some(extent)
+}
+
+impl Extent {
+    /// Notes that something is there.
+    fn cover(&mut self, range: Range<usize>) {
+        self.end = self.end.max(range.end);
+        self.covered.push(range);
+    }
+
+    fn find_gaps(&mut self) {
+        self.covered.sort_unstable_by_key(|range| range.start);
+        let mut end = 0;
+        for range in &self.covered {
+            let start = range.start.min(self.end);
+            if start > end {
+                self.gaps.push(end..start);
+            }
+            end = end.max(range.end);
+        }
+    }
+
+    fn loads(&self, range: &Range<usize>) -> bool {
+        self.loaded.iter().any(|loaded| loaded.start <= range.start && range.end <= loaded.end)
+    }
 }
 
 /// The entries of a table, as far as they are there.
 fn table(bytes: &[u8], at: u64, size: usize, count: usize) -> impl Iterator<Item = &[u8]> {
-    let start = usize::try_from(at).unwrap_or(usize::MAX);
+    let start = start_of(at);
     let end = start.saturating_add(size.saturating_mul(count)).min(bytes.len());
     bytes.get(start..end).unwrap_or_default().chunks_exact(size.max(1))
 }
@@ -67,9 +110,13 @@ fn end_of(at: u64, size: u64) -> usize {
     usize::try_from(at.saturating_add(size)).unwrap_or(usize::MAX)
 }
 
+fn start_of(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
+}
+
 fn range(at: u64, size: u64, most: usize) -> Range<usize> {
     let end = end_of(at, size).min(most);
-    usize::try_from(at).unwrap_or(usize::MAX).min(end)..end
+    start_of(at).min(end)..end
 }
 
 fn segments(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
@@ -79,14 +126,25 @@ fn segments(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
         return Some(());
     }
     extent.after_headers = end_of(at, (size * count) as u64);
-    extent.end = extent.end.max(extent.after_headers);
+    extent.cover(start_of(at)..extent.after_headers);
+    let is_core = le16(bytes, 16) == Some(ET_CORE);
     for header in table(bytes, at, size, count) {
         let (Some(offset), Some(length)) = (layout.wide(header, 8, 4), layout.wide(header, 32, 16)) else {
             continue;
         };
-        extent.end = extent.end.max(end_of(offset, length));
-        if le32(header, 0) == Some(PT_NOTE) {
-            extent.notes.push(range(offset, length, bytes.len()));
+        let place = range(offset, length, bytes.len());
+        match le32(header, 0) {
+            Some(PT_LOAD) => {
+                extent.cover(place.clone());
+                extent.loaded.push(place);
+            }
+            Some(PT_NOTE) => {
+                if is_core {
+                    extent.cover(place.clone());
+                }
+                extent.notes.push(place);
+            }
+            _ => {}
         }
     }
     Some(())
@@ -108,7 +166,7 @@ fn sections(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
         names = le32(first, if layout.is_64 { 40 } else { 24 })? as usize;
     }
     extent.has_sections = count > 0;
-    extent.end = extent.end.max(end_of(at, size as u64 * count as u64));
+    extent.cover(start_of(at)..end_of(at, size as u64 * count as u64));
     let part =
         |header: &[u8]| Some(range(layout.wide(header, 24, 16)?, layout.wide(header, 32, 20)?, bytes.len()));
     let strings = table(bytes, at, size, count).nth(names).and_then(part);
@@ -116,11 +174,14 @@ fn sections(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
     for header in table(bytes, at, size, count) {
         let (Some(kind), Some(flags)) = (le32(header, 4), layout.wide(header, 8, 8)) else { continue };
         let Some(place) = part(header).filter(|_| kind != SHT_NOBITS && kind != 0) else { continue };
-        extent.end = extent.end.max(place.end);
-        if kind == SHT_PROGBITS && flags & SHF_ALLOC == 0 {
+        extent.cover(place.clone());
+        // What is flagged as loaded may be in no segment that is; an object file has none.
+        let is_loaded = flags & SHF_ALLOC != 0 && (extent.loaded.is_empty() || extent.loads(&place));
+        if !is_loaded {
             let name = le32(header, 0).and_then(|at| strings.get(at as usize..)).unwrap_or_default();
             let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-            extent.unloaded.push((name.to_vec(), place));
+            let (name, is_progbits) = (name.to_vec(), kind == SHT_PROGBITS);
+            extent.unloaded.push(Unloaded { name, range: place, is_progbits });
         }
     }
     Some(())

@@ -60,7 +60,7 @@ fn reason(part: &Appended) -> String {
     let (name, size, at) = (part.name, part.range.len(), part.range.start);
     let place = if at == 0 { String::new() } else { format!(" at {at:#x}") };
     match part.reading {
-        Reading::Inert => format!("{name}, {size} bytes{place}: not read, and no machine code"),
+        Reading::Inert => format!("{name}, {size} bytes{place}: not read, and left out of the answer"),
         Reading::Opens => format!("{name}, {size} bytes{place}: not read (--max-depth)"),
         Reading::Closed => format!("{name}, {size} bytes{place}: not read"),
     }

@@ -174,15 +174,17 @@ fn an_appimage_is_an_error_of_its_library() {
 fn what_stays_closed_is_undecided_and_named() {
     let scratch = prepared("containers-closed");
     let noise: Vec<u8> = (0..9000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
-    let signed = [&noise[..600], b"~Module signature appended~\n"].concat();
+    let fields = b"\0\0\x02\0\0\0\0\0\0\0\x02\x58";
+    let signed = [&noise[..600], fields, b"~Module signature appended~\n"].concat();
     let bun = [&noise[..], b"\n---- Bun! ----\n\x01\x02\x03\x04\x05\x06\x07\x08"].concat();
     let rar = [b"Rar!\x1a\x07\x01\0", &noise[..]].concat();
     for (name, after, answer, told) in [
         ("unknown", &noise[..], "undecided", "unknown data, 9000 bytes"),
         ("rar", &rar, "undecided", "RAR archive, 9008 bytes"),
-        ("signed.ko", &signed, "runs", "module signature, 628 bytes"),
+        ("signed.ko", &signed, "runs", "module signature, 640 bytes"),
         ("bun", &bun, "runs", "bun program, 9024 bytes"),
-        ("padded", &noise[..100], "runs", "unknown data, 100 bytes"),
+        ("small", &noise[..100], "undecided", "unknown data, 100 bytes"),
+        ("number", &noise[..32], "runs", "unknown data, 32 bytes"),
     ] {
         let path = scratch.file(name, &[&program()[..], after].concat());
         let (document, output) = json(&["--baseline", "x86-64-v1", &path]);

@@ -4,7 +4,7 @@
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::{iso, pyinstaller, zip};
-use crate::appended::{Kind, Reading, appended};
+use crate::appended::{ELF_FILE, Kind, Reading, appended};
 use crate::sink::Sink;
 
 /// Reads all that a program carries.
@@ -33,7 +33,7 @@ pub(crate) fn read<S: Sink>(
             Kind::Found => {
                 let inner = Nesting { depth: nesting.depth + 1, ..around };
                 let place = format!("{path}!{}", part.range.start);
-                let is_file = matches!(part.name, "ELF file" | "static archive");
+                let is_file = matches!(part.name, ELF_FILE | "static archive");
                 let (at, around) = if is_file { (place.as_str(), inner) } else { (path, around) };
                 reader.content(at, Bytes::Slice(bytes), around)?;
             }

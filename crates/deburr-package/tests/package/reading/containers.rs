@@ -156,13 +156,18 @@ fn what_stays_closed_is_named_with_its_size() {
         image
     };
     let noise: Vec<u8> = (0..6000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
-    let signed = [&noise[..700], b"~Module signature appended~\n"].concat();
+    let noise_of = |size: usize| noise[..size].to_vec();
+    let signed = signature(&noise[..700]);
     let bun = [&noise[..], b"\n---- Bun! ----\n\x01\x02\x03\x04\x05\x06\x07\x08"].concat();
     let deno = [&noise[..], b"d3n0l4nd", &[7; 16]].concat();
     for (bytes, name, reading) in [
         (&ext, "ext2/3/4 file system", Reading::Closed),
         (&noise, "unknown data", Reading::Closed),
-        (&noise[..4000].to_vec(), "unknown data", Reading::Inert),
+        (&noise_of(4000), "unknown data", Reading::Closed),
+        (&noise_of(40), "unknown data", Reading::Closed),
+        (&noise_of(39), "unknown data", Reading::Inert),
+        (&b"built by a tool, version 12 of the year 2026\n".to_vec(), "text", Reading::Inert),
+        (&vec![0xff; 9000], "padding", Reading::Inert),
         (&signed, "module signature", Reading::Inert),
         (&bun, "bun program", Reading::Inert),
         (&deno, "deno program", Reading::Inert),
@@ -176,6 +181,111 @@ fn what_stays_closed_is_named_with_its_size() {
     }
     assert_eq!(appended(&program()), []);
     assert_eq!(appended(&[&program()[..], &[0; 70_000]].concat()), [], "padding holds nothing");
+}
+
+/// What a module of the Linux kernel ends in: a signature, its fields and the mark.
+fn signature(of: &[u8]) -> Vec<u8> {
+    let length = (of.len() as u32).to_be_bytes();
+    [of, &[0, 0, 2, 0, 0, 0, 0, 0], &length, b"~Module signature appended~\n"].concat()
+}
+
+/// What a program carries: names, and how each is read.
+fn parts(program: &[u8]) -> Vec<(&'static str, Reading)> {
+    appended(program).iter().map(|part| (part.name, part.reading)).collect()
+}
+
+#[test]
+fn a_signature_is_no_longer_than_it_says() {
+    let noise = [0x5a, 0xa5].repeat(8000);
+    let found = parts(&[&program()[..], &noise, &signature(&noise[..300])].concat());
+    assert_eq!(found, [("unknown data", Reading::Closed), ("module signature", Reading::Inert)]);
+    let found = parts(&[&program()[..], &signature(&noise)].concat());
+    assert_eq!(found, [("module signature", Reading::Closed)], "as long as no signature is");
+    let mut executable = [&program()[..], &signature(&noise[..300])].concat();
+    executable[16] = 2;
+    assert_eq!(parts(&executable), [("module signature", Reading::Closed)], "no module");
+    let found = parts(&[&program()[..], &noise, b"~Module signature appended~\n"].concat());
+    assert_eq!(found, [("unknown data", Reading::Closed)]);
+}
+
+#[test]
+fn programs_among_scripts_are_read() {
+    let [a, b] = objects();
+    for mark in ["\n---- Bun! ----\n", "d3n0l4nd"] {
+        let payload = [b"const x = 1;\n", &a[..], b"// and\n", &b, mark.as_bytes()].concat();
+        let found = carried(&payload);
+        let bytes: Vec<_> = found.objects.iter().map(|object| &object.bytes).collect();
+        assert_eq!(bytes, [&a, &b], "{mark}");
+    }
+}
+
+#[test]
+fn after_many_parts_the_rest_is_named() {
+    let header = [&[0; 20][..]].concat();
+    let empty = [&b"7z\xbc\xaf\x27\x1c\0\x04"[..], &[0x8d, 0x9b, 0xd5, 0x0f], &header].concat();
+    let seven = [&program()[..], &empty.repeat(7), &program()].concat();
+    assert_eq!(parts(&seven)[7..], [("ELF file", Reading::Opens)]);
+    let eight = [&program()[..], &empty.repeat(8), &program()].concat();
+    assert_eq!(parts(&eight)[8..], [("further data", Reading::Closed)]);
+}
+
+#[test]
+fn what_follows_more_zeros_than_are_looked_at_is_named() {
+    let mut sparse = program();
+    sparse.resize(sparse.len() + (65 << 20), 0);
+    let zeros = parts(&sparse);
+    assert_eq!(zeros, [("data after 64 MiB of zeros", Reading::Closed)], "it may be anything");
+    sparse.extend(&py_installer(&[(NAMES[0], &objects()[0], true)]));
+    let found = [("data after 64 MiB of zeros", Reading::Closed), ("PyInstaller archive", Reading::Opens)];
+    assert_eq!(parts(&sparse), found);
+    assert_eq!(parts(&[&program()[..], &vec![0; 63 << 20]].concat()), []);
+}
+
+/// A program with one section more, at its end, of this type and flags; the section headers follow it.
+fn with_section(kind: u32, flags: u64, content: &[u8]) -> Vec<u8> {
+    let mut file = program();
+    let at = |file: &[u8], place: usize| u64::from_le_bytes(file[place..place + 8].try_into().unwrap());
+    let (table, count) = (at(&file, 40) as usize, u16::from_le_bytes([file[60], file[61]]) as usize);
+    let headers = file[table..table + 64 * count].to_vec();
+    file[table..table + 64 * count].fill(0);
+    let start = file.len();
+    file.extend(content);
+    let table = (file.len() as u64).to_le_bytes();
+    file.extend(headers);
+    let mut header = [0; 64];
+    header[4..8].copy_from_slice(&kind.to_le_bytes());
+    header[8..16].copy_from_slice(&flags.to_le_bytes());
+    header[24..32].copy_from_slice(&(start as u64).to_le_bytes());
+    header[32..40].copy_from_slice(&(content.len() as u64).to_le_bytes());
+    file.extend(header);
+    file[40..48].copy_from_slice(&table);
+    file[60..62].copy_from_slice(&(count as u16 + 1).to_le_bytes());
+    file
+}
+
+#[test]
+fn programs_in_sections_of_any_type_are_read() {
+    let elf = [("ELF file", Reading::Opens)];
+    let [_, inner] = objects();
+    // SHT_PROGBITS, SHT_NOTE, a type of an operating system.
+    for kind in [1, 7, 0x6fff_4c00] {
+        assert_eq!(parts(&with_section(kind, 0, &inner)), elf, "{kind:#x}");
+        assert_eq!(
+            parts(&with_section(kind, 0, &[b"text ".repeat(300), inner.clone()].concat())).len(),
+            usize::from(kind == 1)
+        );
+        assert_eq!(parts(&with_section(kind, 0, b"\x7fELF\x02\x01 is how a file begins")), []);
+        assert_eq!(parts(&with_section(kind, 2, &inner)), [], "a program's own data");
+    }
+    let mut gap = with_section(1, 0, &inner);
+    let last = gap.len() - 64;
+    gap[last + 32..last + 40].fill(0);
+    assert_eq!(parts(&gap), elf, "no section has it");
+    let start = program().len();
+    gap[start..start + 4].fill(b'?');
+    assert_eq!(parts(&gap), [("unknown data", Reading::Closed)]);
+    gap[start..start + inner.len()].fill(0);
+    assert_eq!(parts(&gap), []);
 }
 
 #[test]

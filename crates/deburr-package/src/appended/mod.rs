@@ -2,12 +2,20 @@
 //!
 //! An AppImage is a program with a squashfs image after it (type 2), or an ISO 9660 image that begins as a program (type 1);
 //! a self-extracting program has a zip file, a 7z archive or a compressed tar archive; PyInstaller has an archive of its own,
-//! after the end or in the section `pydata`. What is not recognised may be anything, machine code too.
+//! after the end or in the section `pydata`. What is not recognised may be anything, machine code too: only what is too little
+//! or too plain for a program is left out of the answer. A section that toolchains write is read if an ELF
+//! file is there.
 
-use crate::extent::{Extent, extent};
+mod embedded;
+mod remnant;
+
+use crate::extent::{Extent, Unloaded, extent};
 use crate::known::Known;
-use crate::number::{be32, le32, le64};
+use crate::number::{be32, le16, le32, le64};
 use crate::sniff::{Format, Found, ISO_DESCRIPTOR, ends_in_zip, sniff};
+use embedded::{embedded, is_elf};
+pub(crate) use remnant::plain;
+use remnant::{LONGEST_SIGNATURE, signature};
 use std::ops::Range;
 
 /// What becomes of something that a program carries.
@@ -17,7 +25,7 @@ pub enum Reading {
     Opens,
     /// It may hold machine code, and nothing here opens it.
     Closed,
-    /// It holds no machine code: a signature, a script, a few bytes.
+    /// It is not read, and is no program by what it is: a signature, a script, a few bytes.
     Inert,
 }
 
@@ -48,14 +56,17 @@ pub(crate) enum Kind {
     Unread,
 }
 
+/// What is read as a file of its own.
+pub(crate) const ELF_FILE: &str = "ELF file";
+
+const ET_REL: u16 = 1;
+
 /// Bytes of an ELF header: no section begins in it.
 const ELF_HEADER: usize = 52;
 
-/// Bytes that a linker, a signer or an archiver may leave after the end.
+/// Bytes at either end of a payload that are searched for what marks it.
 const PADDING: usize = 4096;
 
-/// What a signed module of the Linux kernel ends in (`include/linux/module_signature.h`).
-const MODULE_SIGNATURE: &[u8] = b"~Module signature appended~\n";
 /// What PyInstaller's archive ends in (`bootloader/src/pyi_archive.h`): this, and 80 bytes.
 pub(crate) const COOKIE: &[u8] = b"MEI\x0c\x0b\x0a\x0b\x0e";
 pub(crate) const COOKIE_SIZE: usize = 88;
@@ -76,14 +87,25 @@ pub fn appended(bytes: &[u8]) -> Vec<Appended> {
         found.push(carried(0..bytes.len(), "program packed by UPX", Reading::Closed, Kind::Unread));
         return found;
     }
-    for (name, range) in &extent.unloaded {
-        found.extend(of_section(bytes, name, range));
+    for section in &extent.unloaded {
+        of_section(bytes, section, &mut found);
+    }
+    for gap in &extent.gaps {
+        of_gap(bytes, gap, &mut found);
     }
     if extent.notes.iter().any(|range| is_script_of_node(bytes.get(range.clone()).unwrap_or_default())) {
         let range = extent.notes.last().cloned().unwrap_or_default();
+        elf_files(bytes, &range, &mut found);
         found.push(carried(range, "Node.js program", Reading::Inert, Kind::Unread));
     }
-    after(bytes, extent.end, &mut found);
+    let rest = bytes.get(extent.end..).unwrap_or_default();
+    let signed = bytes.len() - signature(rest).unwrap_or(0);
+    after(bytes.get(..signed).unwrap_or_default(), extent.end, &mut found);
+    if signed < bytes.len() {
+        let is_module = le16(bytes, 16) == Some(ET_REL) && bytes.len() - signed <= LONGEST_SIGNATURE;
+        let reading = if is_module { Reading::Inert } else { Reading::Closed };
+        found.push(carried(signed..bytes.len(), "module signature", reading, Kind::Unread));
+    }
     found
 }
 
@@ -109,37 +131,72 @@ fn is_script_of_node(notes: &[u8]) -> bool {
     beginning.windows(13).any(|window| window == b"NODE_SEA_BLOB")
 }
 
-/// What a section holds that is not loaded: nothing, mostly.
-fn of_section(bytes: &[u8], name: &[u8], range: &Range<usize>) -> Option<Appended> {
+/// Programs of bun and deno have some dozens of addons; headers without anything would fit a payload by the million.
+const MOST_FILES: usize = 1000;
+
+/// Adds the ELF files that are somewhere in a range.
+fn elf_files(bytes: &[u8], range: &Range<usize>, found: &mut Vec<Appended>) {
+    let content = bytes.get(range.clone()).unwrap_or_default();
+    for (number, file) in embedded(content).take(MOST_FILES + 1).enumerate() {
+        let start = range.start + file.start;
+        found.push(match number == MOST_FILES {
+            true => carried(start..range.end, "further ELF files", Reading::Closed, Kind::Unread),
+            false => carried(start..range.start + file.end, ELF_FILE, Reading::Opens, Kind::Found),
+        });
+    }
+}
+
+/// Adds what a section holds that is not loaded: nothing, mostly.
+fn of_section(bytes: &[u8], section: &Unloaded, found: &mut Vec<Appended>) {
+    let Unloaded { name, range, is_progbits } = section;
     // The file itself is not what it carries.
-    let content = bytes.get(range.clone()).filter(|_| range.start >= ELF_HEADER)?;
+    let Some(content) = bytes.get(range.clone()).filter(|_| range.start >= ELF_HEADER) else { return };
+    if is_elf(content) {
+        found.push(carried(range.clone(), ELF_FILE, Reading::Opens, Kind::Found));
+        return;
+    }
     // Debug information has compressed sections, and a compressed file of symbols.
-    if [&b".debug"[..], b".zdebug", b".gnu", b".comment", b".llvm"]
-        .iter()
-        .any(|known| name.starts_with(known))
+    if !is_progbits
+        || [&b".debug"[..], b".zdebug", b".gnu", b".comment", b".llvm"]
+            .iter()
+            .any(|known| name.starts_with(known))
     {
-        return None;
+        return;
     }
     if let Some(archive) = py_installer(content) {
         let range = range.start + archive.start..range.start + archive.end;
-        return Some(carried(range, "PyInstaller archive", Reading::Opens, Kind::PyInstaller));
+        found.push(carried(range, "PyInstaller archive", Reading::Opens, Kind::PyInstaller));
+        return;
     }
+    if let Some((name, reading)) = opens(content).filter(|(name, _)| *name != ELF_FILE) {
+        let kind = if reading == Reading::Opens { Kind::Found } else { Kind::Unread };
+        found.push(carried(range.clone(), name, reading, kind));
+        return;
+    }
+    elf_files(bytes, range, found);
     if name == b".bun" && content.len() > PADDING {
-        return Some(carried(range.clone(), "bun program", Reading::Inert, Kind::Unread));
+        found.push(carried(range.clone(), "bun program", Reading::Inert, Kind::Unread));
     }
-    match opens(content)? {
-        (name, reading @ (Reading::Opens | Reading::Closed)) => {
-            let kind = if reading == Reading::Opens { Kind::Found } else { Kind::Unread };
-            Some(carried(range.clone(), name, reading, kind))
-        }
-        _ => None,
+}
+
+/// Adds what is in bytes that no header leads to: linkers leave zeros there, as do `strip` and `objcopy`.
+fn of_gap(bytes: &[u8], gap: &Range<usize>, found: &mut Vec<Appended>) {
+    let Some(content) = bytes.get(gap.clone()) else { return };
+    let Some(zeros) = zeros(content) else { return };
+    let start = gap.start + zeros.count;
+    unseen(gap.start, &zeros, found);
+    let rest = content.get(zeros.count..).unwrap_or_default();
+    if is_elf(rest) {
+        elf_files(bytes, &(start..gap.end), found);
+    } else if !rest.is_empty() && plain(rest).is_none() {
+        found.push(carried(start..gap.end, "unknown data", Reading::Closed, Kind::Unread));
     }
 }
 
 /// What some bytes are, as far as they are recognised.
 fn opens(bytes: &[u8]) -> Option<(&'static str, Reading)> {
     match sniff(bytes) {
-        Found::Elf => Some(("ELF file", Reading::Opens)),
+        Found::Elf => Some((ELF_FILE, Reading::Opens)),
         Found::Archive => Some(("static archive", Reading::Opens)),
         Found::Compressed(codec) => Some((codec.name(), Reading::Opens)),
         Found::Package(Format::Adb) => Some((Format::Adb.name(), Reading::Closed)),
@@ -149,13 +206,23 @@ fn opens(bytes: &[u8]) -> Option<(&'static str, Reading)> {
     }
 }
 
+/// What a program carries after its end is more than one thing in few programs; what follows so many is not looked at.
+const MOST_PARTS: usize = 8;
+
 /// What is after the end, one after another where the first says how long it is.
 fn after(bytes: &[u8], mut from: usize, found: &mut Vec<Appended>) {
-    // Few programs carry more than one thing.
-    for _ in 0..8 {
+    for number in 0..=MOST_PARTS {
         let Some(rest) = bytes.get(from..) else { return };
         let Some(zeros) = zeros(rest) else { return };
-        let start = from + zeros;
+        let start = from + zeros.count;
+        unseen(from, &zeros, found);
+        if start == bytes.len() {
+            return;
+        }
+        if number == MOST_PARTS {
+            found.push(carried(start..bytes.len(), "further data", Reading::Closed, Kind::Unread));
+            return;
+        }
         // An image of a disk begins with zeros: it is where the end of the program is, at a multiple of a page from it, or so far
         // before what shows that its first structure is there.
         let places = [
@@ -170,31 +237,65 @@ fn after(bytes: &[u8], mut from: usize, found: &mut Vec<Appended>) {
         let image = places.into_iter().find(is_image);
         let start = image.unwrap_or(start);
         let Some(rest) = bytes.get(start..) else { return };
-        let next = one(bytes, start, rest);
-        let end = next.range.end;
-        found.push(next);
-        from = end;
+        from = one(bytes, start, rest, found);
+    }
+}
+
+/// Adds what comes after the zeros that were looked at, at a place.
+fn unseen(from: usize, zeros: &Zeros, found: &mut Vec<Appended>) {
+    if zeros.seen < zeros.count {
+        let range = from + zeros.seen..from + zeros.count;
+        found.push(carried(range, "data after 64 MiB of zeros", Reading::Closed, Kind::Unread));
     }
 }
 
 /// Zeros that are looked at: a sparse file may have any number of them, and each page that is touched costs memory.
 const MOST_ZEROS: usize = 64 << 20;
 
-/// The number of zeros before the first other byte; of more than are looked at, all but the end; `None` where there is nothing else.
-fn zeros(bytes: &[u8]) -> Option<usize> {
+/// The zeros at the beginning of some bytes.
+struct Zeros {
+    /// Those before the first other byte that is found.
+    count: usize,
+    /// Those that were looked at: in what follows, up to the end or to what was found near it, may be anything.
+    seen: usize,
+}
+
+/// The zeros before the first other byte; of more than are looked at, all but the end; `None` where there is nothing else.
+fn zeros(bytes: &[u8]) -> Option<Zeros> {
     const PAGE: [u8; 4096] = [0; 4096];
     let near = bytes.get(..bytes.len().min(MOST_ZEROS)).unwrap_or_default();
     let page = near.chunks(PAGE.len()).position(|chunk| PAGE.get(..chunk.len()) != Some(chunk));
-    let from = match page {
-        Some(page) => page * PAGE.len(),
-        None => near.len().max(bytes.len().saturating_sub(COOKIE_REACH)),
+    let first_in = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take(COOKIE_REACH).position(|byte| *byte != 0).map(|at| from + at)
     };
-    let rest = bytes.get(from..).unwrap_or_default();
-    rest.iter().take(COOKIE_REACH).position(|byte| *byte != 0).map(|at| from + at)
+    match page {
+        Some(page) => first_in(page * PAGE.len()).map(|count| Zeros { count, seen: count }),
+        None if near.len() == bytes.len() => None,
+        None => {
+            let end = bytes.len().saturating_sub(COOKIE_REACH);
+            let count = first_in(near.len().max(end)).unwrap_or(bytes.len());
+            Some(Zeros { count, seen: if end <= near.len() { count } else { near.len() } })
+        }
+    }
 }
 
-/// What begins at a place after the end.
-fn one(bytes: &[u8], start: usize, rest: &[u8]) -> Appended {
+/// Adds what begins at a place after the end, and returns where it ends.
+fn one(bytes: &[u8], start: usize, rest: &[u8], found: &mut Vec<Appended>) -> usize {
+    let script = script(rest).filter(|_| opens(rest).is_none() && py_installer(rest).is_none());
+    let part = match script {
+        Some(name) => {
+            elf_files(bytes, &(start..bytes.len()), found);
+            carried(start..bytes.len(), name, Reading::Inert, Kind::Unread)
+        }
+        None => recognised(bytes, start, rest),
+    };
+    let end = part.range.end;
+    found.push(part);
+    end
+}
+
+fn recognised(bytes: &[u8], start: usize, rest: &[u8]) -> Appended {
     let whole = start..bytes.len();
     if let Some((name, reading)) = opens(rest) {
         let length = length_of(rest).unwrap_or(rest.len()).clamp(1, rest.len());
@@ -212,12 +313,6 @@ fn one(bytes: &[u8], start: usize, rest: &[u8]) -> Appended {
         let range = start + archive.start..start + archive.end;
         return carried(range, "PyInstaller archive", Reading::Opens, Kind::PyInstaller);
     }
-    if rest.ends_with(MODULE_SIGNATURE) {
-        return carried(whole, "module signature", Reading::Inert, Kind::Unread);
-    }
-    if let Some(name) = script(rest) {
-        return carried(whole, name, Reading::Inert, Kind::Unread);
-    }
     if ends_in_zip(bytes) {
         return carried(whole, Format::Zip.name(), Reading::Opens, Kind::Zip);
     }
@@ -228,8 +323,10 @@ fn one(bytes: &[u8], start: usize, rest: &[u8]) -> Appended {
     if sniff(rest) == Found::Package(Format::Zip) {
         return carried(whole, "zip without its directory", Reading::Closed, Kind::Unread);
     }
-    let reading = if rest.len() > PADDING { Reading::Closed } else { Reading::Inert };
-    carried(whole, "unknown data", reading, Kind::Unread)
+    match plain(rest) {
+        Some(name) => carried(whole, name, Reading::Inert, Kind::Unread),
+        None => carried(whole, "unknown data", Reading::Closed, Kind::Unread),
+    }
 }
 
 /// The length of what says how long it is.
@@ -245,7 +342,7 @@ fn length_of(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The program of a language whose interpreter the file is: scripts, which hold no machine code.
+/// The program of a language whose interpreter the file is: scripts, and files that these read, such as Node's addons.
 fn script(rest: &[u8]) -> Option<&'static str> {
     let ends = [rest.len().saturating_sub(PADDING)..rest.len(), 0..rest.len().min(PADDING)];
     let has = |magic: &[u8]| {
