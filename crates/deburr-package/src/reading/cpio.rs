@@ -4,10 +4,11 @@
 //! compressed (the kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`). Out: regular files as members, by their
 //! names. The fields of a header are hexadecimal digits, eight each, or octal ones, six or eleven.
 
+use super::ahead::Ahead;
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
-use crate::sniff::{BLOCK, Format, Found, sniff};
+use crate::sniff::{Format, Found, sniff};
 use std::io::{self, Read};
 
 const HEADER: u64 = 110;
@@ -37,7 +38,7 @@ pub(crate) fn read<S: Sink>(
     bytes: &mut dyn Read,
     nesting: Nesting,
 ) -> Flow {
-    let mut bytes = Ahead { front: Vec::new(), used: 0, inner: bytes };
+    let mut bytes = Ahead::new(bytes);
     while archive(reader, path, &mut bytes, nesting)? {
         let found = match bytes.after_zeros() {
             Ok([]) => return Ok(()),
@@ -58,42 +59,6 @@ pub(crate) fn read<S: Sink>(
         }
     }
     Ok(())
-}
-
-/// A stream, of which some bytes are looked at before they are read.
-struct Ahead<'b> {
-    front: Vec<u8>,
-    used: usize,
-    inner: &'b mut dyn Read,
-}
-
-impl Ahead<'_> {
-    /// Skips zeros, and looks at the block after them; empty at the end.
-    fn after_zeros(&mut self) -> io::Result<&[u8]> {
-        loop {
-            self.front.drain(..self.used.min(self.front.len()));
-            self.used = 0;
-            let wanted = BLOCK.saturating_sub(self.front.len()) as u64;
-            self.inner.take(wanted).read_to_end(&mut self.front)?;
-            self.used = self.front.iter().take_while(|byte| **byte == 0).count();
-            if self.used == 0 || self.front.is_empty() {
-                return Ok(&self.front);
-            }
-        }
-    }
-}
-
-impl Read for Ahead<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.front.get(self.used..).filter(|front| !front.is_empty()) {
-            Some(mut front) => {
-                let read = front.read(into)?;
-                self.used += read;
-                Ok(read)
-            }
-            None => self.inner.read(into),
-        }
-    }
 }
 
 /// Reads one archive; whether it has an end.

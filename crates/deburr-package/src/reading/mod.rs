@@ -3,6 +3,7 @@
 //! [`content`] recognises what is at a path and calls the format's own file; that reads members, and hands
 //! each back to [`content`] through the [`reader`].
 
+mod ahead;
 mod carried;
 mod content;
 mod cpio;

@@ -1,15 +1,18 @@
 //! tar → members, by the `tar` crate with bounded headers ([`crate::tar`]).
 //!
 //! An archive in memory or mapped is hopped through, and may be an image; one in a stream is read. In a
-//! layer, hidden files are left out.
+//! layer, hidden files are left out. What follows the marker at the end is read on: another archive as `tar --ignore-zeros` reads it,
+//! anything else as a member that is named by its offset.
 
+use super::ahead::Ahead;
 use super::layers;
 use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::whiteouts::Covered;
+use crate::appended::plain;
 use crate::image::archive::find;
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
-use crate::sniff::BLOCK;
+use crate::sniff::{BLOCK, Format, Found, sniff};
 use crate::tar::{Gauge, Guarded, HEADER, LONGEST_NAME, slice_of};
 use ::tar::{Archive, Entries, EntryType};
 use std::io::{self, Cursor, Read};
@@ -22,27 +25,105 @@ pub(crate) fn read<S: Sink>(
     bytes: Bytes<'_>,
     nesting: Nesting,
 ) -> Flow {
-    let covered = reader.layer.take();
     match bytes {
         Bytes::Slice(slice) => {
-            if covered.is_none()
+            if reader.layer.is_none()
                 && let Some(image) = find(slice)
             {
                 return layers::read(reader, path, &image.images, &image, nesting);
             }
-            let gauge = Rc::new(Gauge::default());
-            let mut archive = Archive::new(Guarded { inner: Cursor::new(slice), gauge: Rc::clone(&gauge) });
-            let entries = archive.entries_with_seek();
-            members(reader, path, entries, Some(slice), &Context { gauge, nesting }, covered)
+            in_place(reader, path, slice, nesting)
         }
         Bytes::Stream(stream, _) => {
-            let gauge = Rc::new(Gauge::default());
-            let mut archive = Archive::new(Guarded { inner: &mut *stream, gauge: Rc::clone(&gauge) });
-            let entries = archive.entries();
-            members(reader, path, entries, None, &Context { gauge, nesting }, covered)?;
+            in_stream(reader, path, &mut Ahead::new(stream), nesting)?;
             reader.drained(path, stream)
         }
     }
+}
+
+/// Reads the archives that some bytes hold, one after another, and what follows them.
+fn in_place<S: Sink>(reader: &mut Reader<'_, S>, path: &str, slice: &[u8], nesting: Nesting) -> Flow {
+    let mut rest = slice;
+    loop {
+        let (gauge, covered) = (Rc::new(Gauge::default()), reader.layer.take());
+        let mut archive = Archive::new(Guarded { inner: Cursor::new(rest), gauge: Rc::clone(&gauge) });
+        let (entries, context) = (archive.entries_with_seek(), Context { gauge, nesting });
+        let Ended::Marker = members(reader, path, entries, Some(rest), &context, covered)? else {
+            return Ok(());
+        };
+        let end = usize::try_from(context.gauge.position.get()).unwrap_or(usize::MAX);
+        let after = rest.get(end..).unwrap_or_default();
+        let Some(zeros) = after.iter().position(|byte| *byte != 0) else { return Ok(()) };
+        rest = after.get(zeros..).unwrap_or_default();
+        let at = (slice.len() - rest.len()) as u64;
+        match sniff(rest) {
+            Found::Package(Format::Tar) => {}
+            Found::Other => return unknown(reader, path, rest, rest.len() as u64),
+            _ => {
+                return reader.content(
+                    &format!("{path}!{at}"),
+                    Bytes::Slice(rest),
+                    nesting.within().payload(),
+                );
+            }
+        }
+    }
+}
+
+/// Reads the archives of a stream, one after another, and what follows them.
+fn in_stream<S: Sink>(
+    reader: &mut Reader<'_, S>,
+    path: &str,
+    stream: &mut Ahead<'_>,
+    nesting: Nesting,
+) -> Flow {
+    loop {
+        let (gauge, covered) = (Rc::new(Gauge::default()), reader.layer.take());
+        let mut archive = Archive::new(Guarded { inner: &mut *stream, gauge: Rc::clone(&gauge) });
+        let (entries, context) = (archive.entries(), Context { gauge, nesting });
+        let Ended::Marker = members(reader, path, entries, None, &context, covered)? else { return Ok(()) };
+        let first = match stream.after_zeros() {
+            Ok([]) => return Ok(()),
+            Ok(first) => first.to_vec(),
+            Err(error) => return reader.failed(path, &error, true),
+        };
+        let at = stream.position();
+        match sniff(&first) {
+            Found::Package(Format::Tar) => {}
+            Found::Other => {
+                let size = match io::copy(stream, &mut io::sink()) {
+                    Ok(size) => size,
+                    Err(error) => return reader.failed(path, &error, true),
+                };
+                return unknown(reader, path, &first, size);
+            }
+            _ => {
+                return reader.content(
+                    &format!("{path}!{at}"),
+                    Bytes::Stream(stream, None),
+                    nesting.within().payload(),
+                );
+            }
+        }
+    }
+}
+
+/// Reports what follows an archive and is not recognised, unless it is too little or too plain for a program.
+fn unknown<S: Sink>(reader: &mut Reader<'_, S>, path: &str, first: &[u8], size: u64) -> Flow {
+    if size <= BLOCK as u64 && plain(first).is_some() {
+        return Ok(());
+    }
+    let reason = format!("tar: unknown data, {size} bytes after its end: not read");
+    reader.skip(path, &reason, true)
+}
+
+/// How an archive ends.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    /// With the marker: something may follow.
+    Marker,
+    /// With its last byte, or where it is damaged, which is reported.
+    Over,
 }
 
 struct Context {
@@ -57,11 +138,11 @@ fn members<S: Sink, R: Read>(
     whole: Option<&[u8]>,
     context: &Context,
     mut covered: Option<Covered>,
-) -> Flow {
+) -> Flow<Ended> {
     let gauge = &context.gauge;
     let mut entries = match entries {
         Ok(entries) => entries,
-        Err(error) => return reader.failed(path, &error, true),
+        Err(error) => return reader.failed(path, &error, true).map(|()| Ended::Over),
     };
     let (mut last, mut end, mut is_apk) = (None::<String>, 0_u64, false);
     loop {
@@ -73,7 +154,7 @@ fn members<S: Sink, R: Read>(
                 let what = if gauge.saw_end.get() { "cut off".to_owned() } else { error.to_string() };
                 // The header in hand has no name yet.
                 let error = io::Error::other(format!("tar: {what}{}", after(last.as_deref())));
-                return reader.failed(path, &error, true);
+                return reader.failed(path, &error, true).map(|()| Ended::Over);
             }
         };
         gauge.allowed.set(u64::MAX);
@@ -105,7 +186,10 @@ fn members<S: Sink, R: Read>(
             None => reader.content(&inner, Bytes::Stream(&mut entry, Some(size)), nesting)?,
             Some(bytes) => match slice_of(bytes, start, size) {
                 Some(slice) => reader.content(&inner, Bytes::Slice(slice), nesting)?,
-                None => return reader.skip(&inner, "cut off: the archive ends in it", true),
+                None => {
+                    let reason = "cut off: the archive ends in it";
+                    return reader.skip(&inner, reason, true).map(|()| Ended::Over);
+                }
             },
         }
     }
@@ -115,7 +199,7 @@ fn members<S: Sink, R: Read>(
         let reason = format!("tar: cut off{}: no end-of-archive marker", after(last.as_deref()));
         reader.skip(path, &reason, true)?;
     }
-    Ok(())
+    Ok(if gauge.saw_end.get() { Ended::Over } else { Ended::Marker })
 }
 
 fn after(last: Option<&str>) -> String {

@@ -313,6 +313,35 @@ fn links_devices_and_folders_are_passed_and_sparse_files_are_whole() {
 }
 
 #[test]
+fn what_follows_the_end_of_a_tar_archive_is_read_on() {
+    let [a, b] = objects();
+    let (first, second) = (tar(&[("a.o", &a)]), tar(&[("b.o", &b)]));
+    let both = |after: &[u8]| {
+        let whole = [&first[..], after].concat();
+        let [place, stream] = [taken(&whole), taken(&gzip(&whole))];
+        assert_eq!((&place.objects, &place.skipped), (&stream.objects, &stream.skipped));
+        place
+    };
+    for (after, paths) in [
+        (second.clone(), ["p!a.o", "p!b.o"].map(str::to_owned)),
+        ([&[0; 20 * 512][..], &second].concat(), ["p!a.o", "p!b.o"].map(str::to_owned)),
+        (b.clone(), ["p!a.o".to_owned(), format!("p!{}", first.len())]),
+        (zip(&[("b.o", &b)], true), ["p!a.o".to_owned(), format!("p!{}!b.o", first.len())]),
+    ] {
+        let taken = both(&after);
+        assert_eq!(
+            (taken.skipped.as_slice(), taken.paths()),
+            (&[][..], paths.iter().map(String::as_str).collect())
+        );
+    }
+    let noise: Vec<u8> = (0..6000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
+    assert_eq!(both(&noise).complaint(), "tar: unknown data, 6000 bytes after its end: not read");
+    for after in [&b"packed on a Monday\n"[..], &noise[..32], &[0; 9000]] {
+        assert_eq!(both(after).skipped, []);
+    }
+}
+
+#[test]
 fn hostile_names_are_text() {
     let [a, _] = objects();
     let bytes = zip(&[("../../etc/\x1b[2J\r\nx", &a), ("/abs!olute", &a)], true);
