@@ -44,6 +44,7 @@ fn advise_on(
     if findings.iter().any(|finding| finding.rule != NOTE_MISSING && is_leaked(finding)) {
         by_rule.remove(NOTE_MISSING);
     }
+    let is_for_level = |remedy: &Remedy| remedy.only.is_some_and(|(key, _)| key == BUILD_FOR);
     let mut all: Vec<Advice> = Vec::new();
     for (id, findings) in by_rule {
         let remedies = rule::find(id).map_or(&[][..], |rule| rule.remedies);
@@ -56,7 +57,12 @@ fn advise_on(
             }
             // One function's compiler need not be the next one's.
             let mut by_compiler: BTreeMap<String, u64> = BTreeMap::new();
-            for finding in findings.iter().filter(|finding| remedy.removes(&finding.evidence)) {
+            let is_removed = |finding: &&&PlacedFinding| {
+                // Of a leaked flag a note would only say where the file does not run.
+                let is_note = id == NOTE_MISSING && is_leaked(finding) && !is_for_level(remedy);
+                remedy.removes(&finding.evidence) && !is_note
+            };
+            for finding in findings.iter().filter(is_removed) {
                 if let Some(compiler) = named(remedy, finding.compiler, &made) {
                     *by_compiler.entry(compiler).or_default() += 1;
                 }
@@ -72,7 +78,6 @@ fn advise_on(
         };
         let by_hand = findings.iter().filter(is_by_hand).count() as u64;
         // Assembly for newer machines lacks a check, not another source.
-        let is_for_level = |remedy: &Remedy| remedy.only.is_some_and(|(key, _)| key == BUILD_FOR);
         if by_hand > 0 && !remedies.iter().all(is_for_level) {
             let source = Remedy::new(Compiler::Assembler, (0, 0), "");
             add(&mut all, &source, Compiler::Assembler.name().to_owned(), (id, by_hand), None);
@@ -361,10 +366,13 @@ mod tests {
             assert_eq!(advised(producer, &both), [expected], "a note helps no machine");
         }
         assert_eq!(advised("zig (version unknown)", &both)[0].0, "Zig 0.6 or later");
-        // Held to nothing, the level may be meant.
-        let alone = advised("GNU C17 12.2.0 -O2", &[leaked(NOTE_MISSING)]);
-        let flags: Vec<_> = alone.iter().map(|(_, flags, ..)| flags.as_str()).collect();
-        assert_eq!(flags, ["-march=x86-64", "-mneeded"]);
+        let flags = |finding| {
+            let advice = advised("GNU C17 12.2.0 -O2", &[finding]);
+            advice.into_iter().map(|(_, flags, ..)| flags).collect::<Vec<_>>()
+        };
+        assert_eq!(flags(leaked(NOTE_MISSING)), ["-march=x86-64"], "held to nothing");
+        let level = ("level", Value::Text("x86-64-v3".into()));
+        assert_eq!(flags(found(NOTE_MISSING, level)), ["-mneeded"], "a level that is meant");
         assert!(rule::find(NOTE_MISSING).is_some());
     }
 
