@@ -275,5 +275,7 @@ pub(crate) const LOWER: &[Remedy] = &[
 /// The same for those compilers whose programs have an ELF note, and the first level of x86-64.
 pub(crate) const GCC_LOWEST: Remedy = gcc((4, 2), "-march=x86-64", "x86-64-v1");
 pub(crate) const CLANG_LOWEST: Remedy = clang((3, 0), "-march=x86-64", "x86-64-v1");
+    go((1, 23), "GOARM64=v8.4", "armv8.4-a"),
+    go((1, 23), "GOARM64=v8.5", "armv8.5-a"),
 pub(crate) const RUSTC_LOWEST: Remedy = rustc((1, 0), "-C target-cpu=x86-64", "x86-64-v1");
 pub(crate) const ZIG_LOWEST: Remedy = zig("-Dcpu=baseline", "x86-64-v1");

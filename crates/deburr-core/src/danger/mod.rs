@@ -86,12 +86,7 @@ impl Leak {
         };
         let chosen = verdicts.iter().filter(is_chosen).count();
         let is_leak = if chosen == 0 { leaked > 0 } else { leaked >= Leak::SEVERAL && leaked > chosen };
-        let arch = code.0.arch;
-        let has = deburr_cpu::universal_features(arch).union(baseline);
-        let has_flags =
-            |level: &Level| LOWER.iter().any(|remedy| remedy.only == Some((BUILD_FOR, level.name)));
-        let within = |level: &&Level| level.features.is_subset(has) && has_flags(level);
-        let build_for = deburr_cpu::levels(arch).iter().rev().find(within)?;
+        let build_for = level_within(code.0.arch, baseline)?;
         is_leak.then_some(Leak { build_for })
     }
 
@@ -103,6 +98,14 @@ impl Leak {
             of_functions::words(name).iter().any(|word| of_functions::is_extension(word.as_bytes()));
         verdict.reach == Reach::Required && !is_named
     }
+}
+
+/// The highest level that machines with some features have, and that some compiler has a flag for.
+fn level_within(arch: Arch, features: FeatureSet) -> Option<&'static Level> {
+    let has = deburr_cpu::universal_features(arch).union(features);
+    let has_flags = |level: &Level| LOWER.iter().any(|remedy| remedy.only == Some((BUILD_FOR, level.name)));
+    let within = |level: &&Level| level.features.is_subset(has) && has_flags(level);
+    deburr_cpu::levels(arch).iter().rev().find(within)
 }
 
 /// What a rule says of the functions of which it is not known whether a path without a check reaches them: one note for each

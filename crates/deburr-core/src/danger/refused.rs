@@ -4,14 +4,18 @@
 //! In: a [`Refusal`] of the analysis. Out: a [`Finding`] in the name of a rule, and [`Limit`], from which all that is said
 //! of a refusal is made.
 
-use super::{insn_at, named, names};
+use super::{insn_at, level_within, named, names};
 use crate::address::{Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::Program;
 use crate::function::reach::Refusal;
 use crate::image::Image;
+use crate::remedy::BUILD_FOR;
 use deburr_cpu::{Arch, FeatureSet, Level};
 use std::fmt;
+
+/// The function of Go's runtime that tests for what the program was built for (`runtime/asm_amd64.s`, `asm_arm64.s`).
+const GO_START: &str = "runtime.rt0_go";
 
 /// Below which level, and without which features, a program refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,12 @@ pub(crate) fn finding(
     ];
     evidence.extend(refusal.text.as_ref().map(|text| ("text", Value::Text(text.as_str().into()))));
     evidence.extend(refusal.stated.as_ref().map(|stated| ("stated", Value::Text(stated.as_str().into()))));
+    // Another test is the program's own, which no flag changes.
+    let is_go =
+        refusal.stated.is_some() || image.build.is_go && named((image, program), at).starts_with(GO_START);
+    if let Some(level) = level_within(image.arch, baseline).filter(|_| is_go) {
+        evidence.push((BUILD_FOR, Value::Text(level.name.into())));
+    }
     let extent = if refusal.at.is_some() { insn_at(image, at) } else { Extent::sized(at, 1) };
     Some(Finding {
         rule,

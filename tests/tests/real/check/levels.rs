@@ -2,7 +2,10 @@
 
 use deburr_tests::command::check;
 use deburr_tests::oracle::{Listing, above_x86_64_v1};
-use deburr_tests::toolchain::{compile, stripped, work_dir};
+use deburr_tests::toolchain::{compile, require, run, stripped, work_dir};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
 
 /// Source whose functions name the feature that the flags let the compiler use.
 const SOURCE: &str = r"
@@ -62,4 +65,37 @@ fn instructions_above_the_baseline_are_errors_and_those_below_are_none() {
         |checked: &deburr_tests::command::Checked| checked.0["findings"].as_array().map_or(0, Vec::len);
     assert!(count(&above) >= 5, "{}", above.0["findings"]);
     assert_eq!(count(&below), 0, "{}", below.0["findings"]);
+}
+
+/// The flags that remove findings, with their compilers.
+fn flags(program: &Path, options: &[&str]) -> Vec<(String, String)> {
+    let advice = check(program, options).0["advice"].clone();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let of = |it: &Value| (text(&it["compiler"]).split(' ').next().unwrap().to_owned(), text(&it["flags"]));
+    advice.as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn go_is_built_for_the_level_that_it_is_to_run_on() {
+    require("go");
+    let dir = work_dir("go-levels");
+    let source = dir.join("main.go");
+    std::fs::write(&source, "package main\n\nfunc main() { println(1) }\n").unwrap();
+    for (variable, built, baseline, expected) in [
+        ("GOAMD64", "v3", "x86-64-v1", Some("GOAMD64=v1")),
+        ("GOAMD64", "v3", "x86-64-v2", Some("GOAMD64=v2")),
+        ("GOAMD64", "v1", "x86-64-v1", None),
+        ("GOARM64", "v8.1", "armv8.0-a", Some("GOARM64=v8.0")),
+        ("GOARM64", "v8.0", "armv8.0-a", None),
+    ] {
+        let program = dir.join(format!("{variable}-{built}"));
+        let architecture = variable.trim_start_matches("GO").to_lowercase();
+        let mut go = Command::new("go");
+        go.current_dir(&dir).args(["build", "-o"]).arg(&program).arg(&source);
+        go.envs([(variable, built), ("GOARCH", &architecture), ("GOOS", "linux"), ("CGO_ENABLED", "0")]);
+        run(go.envs([("GOPROXY", "off"), ("GOTOOLCHAIN", "local"), ("GOFLAGS", "")]));
+        let expected: Vec<_> =
+            expected.map(|flags| ("Go".to_owned(), flags.to_owned())).into_iter().collect();
+        assert_eq!(flags(&program, &["--baseline", baseline]), expected, "{variable}={built} for {baseline}");
+    }
 }
