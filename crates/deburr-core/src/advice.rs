@@ -156,18 +156,17 @@ fn version_text(compiler: Compiler, (major, minor): (u32, u32)) -> String {
 }
 
 /// The compilers that took part, each with its newest version. Debug information names those of the program itself;
-/// `.comment` also those of the C library's start-up files, which gcc made. An assembler is no compiler.
+/// `.comment` also those of the C library's start-up files, which gcc made: next to clang, gcc may have made more of the program.
+/// An assembler is no compiler.
 fn compilers(build: &Build) -> Vec<Maker> {
     let stated = build.go_version.as_deref().and_then(|text| version(text.strip_prefix("go")?));
     let go = (build.is_go || stated.is_some()).then_some(Maker { compiler: Compiler::Go, version: stated });
-    let of = |texts: &[String]| {
-        let makers = texts.iter().filter_map(|text| Maker::parse(text));
-        makers.filter(|maker| maker.compiler != Compiler::Assembler).collect::<Vec<Maker>>()
-    };
-    let mut made = of(&build.producers);
+    let is_compiler = |maker: &Maker| maker.compiler != Compiler::Assembler;
+    let mut made: Vec<Maker> = Maker::of_producers(&build.producers).filter(is_compiler).collect();
     if made.is_empty() {
-        made = of(&build.compilers);
-        if made.iter().any(|maker| maker.compiler != Compiler::Gcc) || go.is_some() {
+        made = build.compilers.iter().filter_map(|text| Maker::parse(text)).filter(is_compiler).collect();
+        let is_other = |maker: &Maker| !matches!(maker.compiler, Compiler::Gcc | Compiler::Clang);
+        if made.iter().any(is_other) || go.is_some() {
             made.retain(|maker| maker.compiler != Compiler::Gcc);
         }
     }
@@ -226,7 +225,13 @@ mod tests {
         let gcc = "GCC: (Debian 12.2.0-14) 12.2.0";
         let gcc_12 = Maker { compiler: Compiler::Gcc, version: Some((12, 2)) };
         assert_eq!(of(&build(&[gcc, "rustc version 1.75.0 (8 2023)"], &[], None)), [Compiler::Rustc]);
-        assert_eq!(of(&build(&[gcc], &["clang version 16.0.6"], None)), [Compiler::Clang]);
+        let clang = "clang version 16.0.6";
+        assert_eq!(of(&build(&[gcc], &[clang], None)), [Compiler::Clang]);
+        assert_eq!(of(&build(&[gcc, clang], &[], None)), [Compiler::Gcc, Compiler::Clang], "either");
+        let libgcc = "GNU C17 12.2.0 -O2 -fbuilding-libgcc -fpic";
+        assert_eq!(of(&build(&[gcc, clang], &[libgcc, clang], None)), [Compiler::Clang]);
+        assert_eq!(of(&build(&[gcc, clang], &[libgcc], None)), [Compiler::Gcc, Compiler::Clang]);
+        assert_eq!(of(&build(&[gcc], &[libgcc], None)), [Compiler::Gcc]);
         assert_eq!(of(&build(&[gcc], &[], Some("go1.22.1"))), [Compiler::Go]);
         assert_eq!(
             of(&build(&[gcc], &["GNU C17 12.2.0 -O2"], Some("go1.22.1"))),

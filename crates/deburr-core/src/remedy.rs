@@ -90,6 +90,13 @@ impl Maker {
         of(Compiler::Gcc, rest.split(' ').find_map(version)?)
     }
 
+    /// Those of a program's producers. gcc's own library has debug information in some distributions, and is linked into what
+    /// another compiler made.
+    pub fn of_producers(texts: &[String]) -> impl Iterator<Item = Maker> {
+        let of_program = texts.iter().filter(|text| !text.contains(" -fbuilding-libgcc"));
+        of_program.filter_map(|text| Maker::parse(text))
+    }
+
     /// Its version, or the earliest of all.
     pub fn version_or_first(self) -> (u32, u32) {
         self.version.unwrap_or_default()
@@ -268,6 +275,8 @@ pub(crate) const LOWER: &[Remedy] = &[
     go((1, 23), "GOARM64=v8.0", "armv8.0-a"),
     go((1, 23), "GOARM64=v8.1", "armv8.1-a"),
     go((1, 23), "GOARM64=v8.2", "armv8.2-a"),
+    go((1, 23), "GOARM64=v8.4", "armv8.4-a"),
+    go((1, 23), "GOARM64=v8.5", "armv8.5-a"),
     go((1, 23), "GOARM64=v9.0", "armv9.0-a"),
     zig("-Dcpu=baseline", "armv8.0-a"),
 ];
@@ -275,7 +284,5 @@ pub(crate) const LOWER: &[Remedy] = &[
 /// The same for those compilers whose programs have an ELF note, and the first level of x86-64.
 pub(crate) const GCC_LOWEST: Remedy = gcc((4, 2), "-march=x86-64", "x86-64-v1");
 pub(crate) const CLANG_LOWEST: Remedy = clang((3, 0), "-march=x86-64", "x86-64-v1");
-    go((1, 23), "GOARM64=v8.4", "armv8.4-a"),
-    go((1, 23), "GOARM64=v8.5", "armv8.5-a"),
 pub(crate) const RUSTC_LOWEST: Remedy = rustc((1, 0), "-C target-cpu=x86-64", "x86-64-v1");
 pub(crate) const ZIG_LOWEST: Remedy = zig("-Dcpu=baseline", "x86-64-v1");

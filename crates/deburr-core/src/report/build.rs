@@ -164,8 +164,7 @@ pub(crate) fn place(
     let mut names = FunctionNames::default();
     let places: Vec<Svma> = findings.iter().map(|finding| finding.at).collect();
     let heats = heat(image, program, &places);
-    let makers: BTreeSet<Maker> =
-        image.build.producers.iter().filter_map(|text| Maker::parse(text)).collect();
+    let makers: BTreeSet<Maker> = Maker::of_producers(&image.build.producers).collect();
     // One compiler alone made all; assembly may be next to code without debug information.
     let is_mixed = makers.len() > 1 || makers.iter().any(|maker| maker.compiler == Compiler::Assembler);
     let producers = (is_mixed && !places.is_empty()).then(|| Producers::of(image));

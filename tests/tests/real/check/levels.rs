@@ -67,12 +67,32 @@ fn instructions_above_the_baseline_are_errors_and_those_below_are_none() {
     assert_eq!(count(&below), 0, "{}", below.0["findings"]);
 }
 
+const KERNEL: &str = "float total(const float *a, int n) { float s = 1; for (int i = 0; i < n; i++) s += a[i] * s; return s; }";
+const CALLER: &str = "float total(const float *, int);
+int main(int count, char **words) { float a[4] = {count, 2, 3, 4}; return (int)total(a, 4); }";
+
 /// The flags that remove findings, with their compilers.
 fn flags(program: &Path, options: &[&str]) -> Vec<(String, String)> {
     let advice = check(program, options).0["advice"].clone();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let of = |it: &Value| (text(&it["compiler"]).split(' ').next().unwrap().to_owned(), text(&it["flags"]));
     advice.as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn a_function_gets_the_flag_of_the_compiler_that_its_debug_information_names() {
+    let dir = work_dir("makers");
+    let old = ("clang".to_owned(), "-march=x86-64".to_owned());
+    // DWARF 5 has clang's name by its index in a table, DWARF 4 by its place.
+    for (debug, expected) in [("-gdwarf-5", vec![old.clone()]), ("-gdwarf-4", vec![old]), ("-g0", vec![])] {
+        let kernel = [debug, "-c", "-O2", "-march=x86-64-v3", "--target=x86_64-linux-gnu"];
+        let kernel = compile(&dir, &format!("kernel{debug}.o"), ("c", KERNEL), "clang", &kernel);
+        let other = if debug == "-g0" { "-g0" } else { "-g" };
+        let link = [other, "-O1", kernel.to_str().unwrap()];
+        let program = compile(&dir, &format!("main{debug}"), ("c", CALLER), "x86_64-linux-gnu-gcc", &link);
+        assert_eq!(flags(&program, &["--baseline", "x86-64-v1"]), expected, "{debug}");
+        assert_eq!(flags(&program, &[]), expected, "{debug}, without a baseline");
+    }
 }
 
 #[test]

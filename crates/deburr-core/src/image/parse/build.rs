@@ -177,11 +177,19 @@ fn producer<'d>(
     let mut cursor = header.entries(abbreviations);
     let root = cursor.next_dfs().ok()??;
     let value = root.attr_value(gimli::DW_AT_producer)?;
-    if matches!(value, gimli::AttributeValue::DebugStrOffsetsIndex(_)) {
-        let unit = dwarf.unit(header).ok()?;
-        return dwarf.attr_string(&unit, value).ok();
-    }
     match value {
+        // clang's default with DWARF 5. The unit as a whole would need its line table.
+        gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
+            let base = match root.attr_value(gimli::DW_AT_str_offsets_base) {
+                Some(gimli::AttributeValue::DebugStrOffsetsBase(base)) => base,
+                _ => gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
+                    header.encoding(),
+                    gimli::DwarfFileType::Main,
+                ),
+            };
+            let offset = dwarf.debug_str_offsets.get_str_offset(header.format(), base, index).ok()?;
+            dwarf.debug_str.get_str(offset).ok()
+        }
         gimli::AttributeValue::String(string) => Some(string),
         gimli::AttributeValue::DebugStrRef(offset) => dwarf.debug_str.get_str(offset).ok(),
         gimli::AttributeValue::DebugLineStrRef(offset) => dwarf.debug_line_str.get_str(offset).ok(),
