@@ -1,6 +1,7 @@
 //! The options of `deburr try`.
 
 use super::format::Format;
+use super::offers;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,7 +36,7 @@ pub(crate) struct Emulate {
     /// CPU to run as: a level or a CPU, with features
     ///
     /// Such as x86-64-v2, cortex-a53, or nehalem+nopopcnt.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = offers::NAMED_MACHINE, hide_possible_values = true)]
     pub(crate) cpu: String,
     /// Folder with another architecture's loader and libraries
     ///

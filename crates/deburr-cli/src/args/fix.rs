@@ -4,6 +4,7 @@
 
 use super::batch::Batch;
 use super::format::Format;
+use super::offers;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_core::Svma;
@@ -125,7 +126,7 @@ pub(crate) struct Fix {
     /// Level or CPU that every machine has, such as armv8.1-a
     ///
     /// Calls of helpers are rewritten only with LSE.
-    #[arg(long, value_name = "NAME", help_heading = "Choice")]
+    #[arg(long, value_name = "NAME", value_parser = offers::NAMED_MACHINE, hide_possible_values = true, help_heading = "Choice")]
     pub(crate) target: Vec<String>,
     /// Replacement of yield in spin loops
     ///

@@ -15,6 +15,9 @@ pub(super) const RULE: Offers = Offers(|| RULES.iter().map(|rule| rule.id.to_own
 /// What `--target` takes.
 pub(super) const MACHINE: Offers = Offers(|| machines(&["native"]));
 
+/// What `--target` of `fix` and `--cpu` of `try` take.
+pub(super) const NAMED_MACHINE: Offers = Offers(|| machines(&[]));
+
 /// What `--baseline` takes.
 pub(super) const BASELINE: Offers = Offers(|| machines(&["native", crate::names::CLAIM]));
 

@@ -254,6 +254,27 @@ fn man_page_holds_the_verbs_and_completions_are_printed() {
             );
         }
     }
+    let bash = stdout(&deburr(&["completions", "bash"]));
+    let zsh = stdout(&deburr(&["completions", "zsh"]));
+    let of = |option: &str| {
+        let mut lines = zsh.lines().filter(|line| line.contains(option));
+        lines.clone().count() > 0 && lines.all(|line| line.contains("neoverse-n1"))
+    };
+    assert!(of("--cpu=") && of("--target=") && !of("--timeout="));
+    let fish = stdout(&deburr(&["completions", "fish"]));
+    let offered =
+        fish.split("complete -c").find(|one| one.contains("subcommand try") && one.contains("-l cpu "));
+    assert!(offered.is_some_and(|cpu| cpu.contains("neoverse-n1")));
+    let offers = |option: &str, word: &str| {
+        let call = format!("_deburr_lists deburr '{word}' {option}");
+        let set = format!("COMP_WORDS=(deburr check {option} '{word}')\nCOMP_CWORD=3\n");
+        let script = format!("{bash}\n{set}{call}\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"");
+        stdout(&Command::new("bash").args(["--norc", "-c", &script]).output().unwrap())
+    };
+    assert_eq!(offers("--select", "llsc-p"), "llsc-pair\n");
+    assert_eq!(offers("--select", "llsc-loop,mf"), "llsc-loop,mfence\n");
+    assert_eq!(offers("--fail-on", "error,und"), "error,undecided\n");
+    assert_eq!(offers("--baseline", "zen4,zen"), "\n", "it takes no list");
     let schema: serde_json::Value = serde_json::from_slice(&deburr(&["schema"]).stdout).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
