@@ -240,11 +240,14 @@ fn refuse(path: &Path, held: &HeldInputs) -> Result<(), Fault> {
 fn only_memory(options: &Check) -> Result<(), Fault> {
     let is_json =
         |format: &args::format::Destination| format.format == ReportFormat::Json && format.file.is_none();
-    let writes = options.output.is_some() || options.add_allowances.is_some() || options.pretty;
+    let writes = options.output.is_some()
+        || options.html.is_some()
+        || options.add_allowances.is_some()
+        || options.pretty;
     match options.format.iter().all(is_json) && !writes {
         true => Ok(()),
         false => Err(Fault(
-            "the module writes no files: leave --format, --output, --pretty and --add-allowances out"
+            "the module writes no files: leave --format, --html, --output, --pretty and --add-allowances out"
                 .to_owned(),
         )),
     }

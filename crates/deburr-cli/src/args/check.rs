@@ -120,6 +120,9 @@ pub(crate) struct Check {
     /// Output format, and the file it goes to (repeatable) [default: text]
     #[arg(long, value_parser = FormatParser::<ReportFormat>::new(), value_name = "FORMAT[=FILE]", help_heading = "Output")]
     pub(crate) format: Vec<Destination>,
+    /// The same as --format html=FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
     /// Indent JSON also where the output is no terminal
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     pub(crate) pretty: bool,

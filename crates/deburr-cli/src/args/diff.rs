@@ -63,10 +63,29 @@ pub(crate) struct Diff {
     /// Output format
     #[arg(long, value_parser = FormatParser::<DiffFormat>::new(), default_value = "text", value_name = "FORMAT[=FILE]", help_heading = "Output")]
     pub(crate) format: Formatted<DiffFormat>,
+    /// The same as --format html=FILE
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "format",
+        hide_short_help = true,
+        help_heading = "Output"
+    )]
+    pub(crate) html: Option<PathBuf>,
     /// Lines per kind of change and file in text; 0: all
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
     pub(crate) limit: usize,
 
     #[command(flatten)]
     pub(crate) batch: Batch,
+}
+
+impl Diff {
+    /// What is printed, or the page and its file.
+    pub(crate) fn formatted(&self) -> Formatted<DiffFormat> {
+        match &self.html {
+            Some(file) => Formatted { format: DiffFormat::Html, file: Some(file.clone()) },
+            None => self.format.clone(),
+        }
+    }
 }

@@ -19,11 +19,12 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 47] = [
+pub(crate) const FILES: [(&str, &str, Role); 49] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
     ("check", "format", Role::Writes),
+    ("check", "html", Role::Writes),
     ("check", "output", Role::Writes),
     ("check", "measured", Role::Reads),
     ("check", "profile", Role::Reads),
@@ -42,6 +43,7 @@ pub(crate) const FILES: [(&str, &str, Role); 47] = [
     ("diff", "old", Role::Reads),
     ("diff", "new", Role::Reads),
     ("diff", "format", Role::Writes),
+    ("diff", "html", Role::Writes),
     ("diff", "config", Role::Reads),
     ("diff", "debug_dir", Role::Reads),
     ("fix", "paths", Role::Reads),

@@ -1,7 +1,7 @@
 //! The command's formats: where they go, and what they say of the rules' own fixtures.
 
 use super::fixtures::{check, folder};
-use super::{Scratch, assert_as_recorded, stderr, stdout};
+use super::{Scratch, assert_as_recorded, deburr, stderr, stdout};
 use deburr_test_support::schema_faults;
 use serde_json::Value;
 use std::fs;
@@ -27,6 +27,35 @@ fn several_formats_say_the_same_as_each_alone() {
     }
     let quiet = check(&[&[LLSC, STRIPPED], options.as_slice()].concat());
     assert_eq!((stdout(&quiet).as_str(), stderr(&quiet).as_str()), ("", ""));
+}
+
+#[test]
+fn a_page_is_wanted_by_either_option() {
+    let scratch = Scratch::new("page-options");
+    let file = |name: &str| scratch.join(name).display().to_string();
+    let page = |arguments: &[&str], name: &str| {
+        let output = deburr(&[arguments, &[&file(name)]].concat());
+        assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()), "{arguments:?}");
+        fs::read_to_string(file(name)).unwrap()
+    };
+    let objects = [LLSC, "llsc_loop/miss-lse.o"].map(|name| folder().join(name).display().to_string());
+    let [hit, miss] = objects.each_ref().map(String::as_str);
+    let one = page(&["check", hit, "--html"], "a");
+    assert!(one.contains("<html") && one.contains("llsc-loop"));
+    let equals = format!("html={}", file("b"));
+    assert_eq!(deburr(&["check", hit, "--format", &equals]).status.code(), Some(1));
+    assert_eq!(fs::read_to_string(file("b")).unwrap(), one);
+    let text = deburr(&["check", hit, "--format", "text", "--html", &file("c")]);
+    assert!(stdout(&text).contains("llsc-loop") && fs::read_to_string(file("c")).unwrap() == one);
+    let two = page(&["diff", miss, hit, "--html"], "d");
+    assert!(two.contains("<html"));
+    assert_eq!(
+        deburr(&["diff", miss, hit, "--format", &format!("html={}", file("e"))]).status.code(),
+        Some(1)
+    );
+    assert_eq!(fs::read_to_string(file("e")).unwrap(), two);
+    let both = deburr(&["diff", miss, hit, "--html", &file("f"), "--format", "json"]);
+    assert_eq!((both.status.code(), scratch.join("f").exists()), (Some(2), false), "{}", stderr(&both));
 }
 
 #[test]

@@ -45,10 +45,12 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ]
         .map(|(format, marker)| case(&format!("--format {format}={{}} lib.so"), marker))
         .into(),
+        ("check", "html") => vec![case("--html {} lib.so", "<html")],
         ("check", "output") => vec![case("-o {} lib.so", "llsc-loop")],
         ("check", "add_allowances") => vec![case("--add-allowances={} lib.so", "[[allow]]")],
         ("fix", "output") => vec![case("-o {} lib.so", "GNU")],
         ("fix", "dispatch") => vec![case("--dispatch {} lib.so", "")],
+        ("diff", "html") => vec![case("lib.so lib.so --html {}", "<html")],
         ("diff", "format") => vec![case("lib.so lib.so --format html={}", "<html")],
         ("compare", "format") => vec![case(&format!("{measured} --format html={{}}"), "<html")],
         ("compare", "html") => vec![case(&format!("{measured} --html {{}}"), "<html")],

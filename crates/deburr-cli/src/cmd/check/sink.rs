@@ -138,6 +138,8 @@ impl Outlet<'_> {
 /// The formats and their files, `--output` and the default applied.
 fn destinations(options: &Check) -> Result<Vec<Destination>, String> {
     let mut destinations = options.format.clone();
+    let page = |file: &PathBuf| Destination { format: ReportFormat::Html, file: Some(file.clone()) };
+    destinations.extend(options.html.iter().map(page));
     if destinations.is_empty() {
         destinations.push(Destination { format: ReportFormat::Text, file: None });
     }

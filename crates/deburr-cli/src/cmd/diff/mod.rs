@@ -49,7 +49,7 @@ pub(super) fn run(
     if files.iter().filter(|file| file.is_stdin).count() > 1 {
         return Err(Failure::Message("-: the standard input cannot be both builds".to_owned()));
     }
-    let Formatted { format, file } = &options.format;
+    let Formatted { format, file } = &options.formatted();
     let inputs = [&options.old, &options.new].map(|path| path.as_path());
     let mut output =
         file.as_ref().map(|file| Output::open(file, &inputs)).transpose().map_err(Failure::Message)?;
