@@ -161,10 +161,13 @@ fn of_trap(out: &mut dyn Write, trap: &TriedTrap, cpu: &TriedCpu, layout: &Emula
     let place = &trap.place;
     let (head, severity) =
         if trap.deaths > 0 { ("died", Severity::Error) } else { ("SIGILL", Severity::Note) };
-    let function = match (&place.function, place.start) {
-        (Some(name), Some(start)) => format!("{name}+{:#x}", place.svma.0.saturating_sub(start.0)),
-        (None, Some(start)) => format!("{start}+{:#x}", place.svma.0.saturating_sub(start.0)),
-        _ => "no known function".to_owned(),
+    let name = place.function.clone().or_else(|| place.start.map(|start| start.to_string()));
+    // A cold part is away from the function, mostly before it.
+    let offset = place.start.and_then(|start| place.svma.0.checked_sub(start.0));
+    let function = match (name, offset) {
+        (Some(name), Some(offset)) => format!("{name}+{offset:#x}"),
+        (Some(name), None) => name,
+        (None, _) => "no known function".to_owned(),
     };
     let instruction = place.instruction.as_deref().unwrap_or("(no instruction)");
     let why = match place.features.as_slice() {
@@ -324,6 +327,16 @@ mod tests {
             trap("mul", "0x10", 1)
         ));
         assert!(one.ends_with("has was entered, 1 of them died of that\n"), "{one}");
+    }
+
+    #[test]
+    fn a_cold_part_before_its_function_has_no_offset() {
+        let text = |svma: &str| {
+            let trap = trap("mul", "0x1200", 1).replace(r#""svma":"0x1200""#, &format!(r#""svma":"{svma}""#));
+            rendered(&format!(r#""above":1,"functions":[],"traps":[{trap}]"#))
+        };
+        assert!(text("0x1072").contains("died  at 0x1072 in mul: mulx"), "{}", text("0x1072"));
+        assert!(text("0x1206").contains("died  at 0x1206 in mul+0x6: mulx"), "{}", text("0x1206"));
     }
 
     #[test]
