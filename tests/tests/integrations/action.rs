@@ -171,9 +171,15 @@ fn inputs_are_options_and_no_input_is_a_command() {
     let ran = checked(&scratch, &given);
     assert_eq!(ran.status, Some(0), "{}", ran.log);
     assert!(ran.log.contains("x86_64, needs x86-64-v3") && !ran.log.contains("title="), "{}", ran.log);
+    let has_note = |select: &str| {
+        let ran = checked(&scratch, &[("path", "bin"), ("baseline", ""), ("select", select)]);
+        ran.log.contains("title=isa-note-missing::")
+    };
+    let selects = ["", "isa-note-missing llsc-loop", "above-baseline,claim-exceeded"];
+    assert_eq!(selects.map(has_note), [true, true, false]);
     let ran = checked(&scratch, &[("path", "bin"), ("baseline", "x86-64-v1"), ("fail-on", "never")]);
     assert_eq!((ran.status, ran.outputs["status"].as_str()), (Some(0), "0"), "{}", ran.log);
-    for name in ["baseline", "fail-on", "target", "arguments", "version", "sarif"] {
+    for name in ["baseline", "select", "fail-on", "target", "arguments", "version", "sarif"] {
         let ran = checked(&scratch, &[("path", "bin"), (name, ODD)]);
         let expected = if matches!(name, "version" | "sarif") { 0 } else { 2 };
         assert_eq!(ran.status, Some(expected), "{name}: {}", ran.log);
