@@ -1292,6 +1292,15 @@ case!(
 );
 
 case!(
+    an_object_that_the_input_chooses_requires_its_methods_beside_one_that_is_cleared,
+    Case {
+        sources: &["trap_virtual_beside_cleared.cc"],
+        expects: &[("ka", "required")],
+        ..DIES_WITHOUT_AVX2
+    }
+);
+
+case!(
     a_level_in_a_static_local_object_guards,
     Case {
         sources: &["static_local_struct.cc"],

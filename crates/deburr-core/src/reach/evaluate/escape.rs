@@ -223,8 +223,10 @@ impl Run<'_, '_, '_> {
             _ => {
                 for address in addresses {
                     if region(address) == Some(Region::Heap) && value == zero {
-                        self.memory.zeroed.insert(self.pool.places.object(address));
-                        self.memory.wake_readers(&self.pool, address);
+                        let is_new = self.memory.zeroed.insert(self.pool.places.object(address));
+                        if is_new {
+                            self.memory.wake_readers(&self.pool, address);
+                        }
                     } else {
                         self.store_somewhere(node, state, (address, None), 8, value);
                     }
