@@ -76,8 +76,11 @@ pub(super) fn read<'a>(elf: &Elf<'a>, out: &mut Linkage<'a>) {
             let is_pool = elf.arch == Arch::Aarch64 || !section.target.is_executable();
             if is_pool && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Absolute) {
                 add_cell(at, &meaning, &symbol, rela.addend, out);
-            } else if section.target.is_executable() {
-                out.references.extend(reference(elf.arch, &section, &rela, at, &meaning));
+            } else if section.target.is_executable()
+                && let Some(reference) = reference(elf.arch, &section, &rela, at, &meaning)
+            {
+                add_slot(&reference, out);
+                out.references.push(reference);
             }
         }
     }
@@ -90,6 +93,17 @@ fn add_cell<'a>(at: Svma, meaning: &Meaning<'_, 'a>, symbol: &RawSymbol, addend:
         }
         Meaning::Here(svma, _) => out.cells.push(Cell { at, to: svma.offset(addend) }),
         Meaning::Elsewhere(name) => out.imports.push(Import { at, name, is_copy: false }),
+    }
+}
+
+/// The linker makes a slot for what an instruction reads through one. Until then, the field of the instruction stands for it.
+fn add_slot<'a>(reference: &Reference<'a>, out: &mut Linkage<'a>) {
+    match reference.to {
+        ReferenceTarget::Here(to) if reference.is_slot => out.cells.push(Cell { at: reference.at, to }),
+        ReferenceTarget::Here(_) => {}
+        ReferenceTarget::Elsewhere(name) => {
+            out.imports.push(Import { at: reference.at, name, is_copy: false });
+        }
     }
 }
 

@@ -9,13 +9,22 @@ use crate::function::reach::domain::lanes::{self, Halves};
 use crate::function::reach::domain::state::{Either, Flags, Holder, State, Subject, narrowed, stack_pointer};
 use crate::function::reach::domain::told::Told;
 use crate::function::reach::domain::value::{Outcome, Value};
+use crate::function::reach::file::foreign::foreign;
 use crate::function::reach::file::pc_relative::literal;
 use crate::function::reach::file::view::View;
 use crate::function::reach::machine::effects::{Effects, Stored, UseKind};
 use crate::function::reach::machine::memory::Memory;
 use crate::function::reach::machine::queries;
+use crate::image::Kind;
+use crate::image::linkage::ReferenceTarget;
 use crate::insn::{Class, Condition, Insn, Lanes, Memory as Operand, Operation, Reg};
 use deburr_cpu::Arch;
+
+/// Maximum of bytes of an instruction of x86-64.
+const LONGEST_INSTRUCTION: u64 = 15;
+
+/// Bytes of the field of an instruction that the linker fills.
+const FIELD: u64 = 4;
 
 /// Where an operand is.
 #[derive(Clone, Copy)]
@@ -55,6 +64,28 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
+    /// Where an operand of an object will lead once it is linked. Until then its field holds nothing, so that it leads to the end of the
+    /// instruction.
+    fn linked(&self, memory: &Operand) -> Option<u64> {
+        let linkage = self.file.linkage;
+        let end = u64::try_from(memory.displacement).ok().filter(|&end| end > self.at.0)?;
+        if self.file.image.kind != Kind::Relocatable || end - self.at.0 > LONGEST_INSTRUCTION {
+            return None;
+        }
+        let field = linkage.references_in(Extent { start: self.at, end: Svma(end) }).first()?;
+        if field.is_slot {
+            return Some(field.at.0);
+        }
+        let after = end.saturating_sub(field.at.0.saturating_add(FIELD)) * u64::from(field.is_relative);
+        match field.to {
+            ReferenceTarget::Here(to) => Some(to.0.wrapping_add(after)),
+            ReferenceTarget::Elsewhere(_) => {
+                let import = linkage.imports.binary_search_by_key(&field.at, |import| import.at).ok()?;
+                Some(foreign(import).wrapping_add_signed(field.offset).wrapping_add(after))
+            }
+        }
+    }
+
     fn place(&self, memory: &Operand, state: &State) -> Place {
         self.located(memory, state).0
     }
@@ -62,7 +93,8 @@ impl Transfer<'_, '_, '_> {
     /// Where a memory operand is, and its address as far as it was made.
     fn located(&self, memory: &Operand, state: &State) -> (Place, Value) {
         if memory.is_static {
-            return (Place::Static(memory.displacement as u64), Value::Unknown);
+            let at = self.linked(memory).unwrap_or(memory.displacement as u64);
+            return (Place::Static(at), Value::Unknown);
         }
         if memory.base.is_none() && memory.index.is_none() {
             return (Place::Elsewhere, self.address(memory, state));
