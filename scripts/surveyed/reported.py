@@ -77,17 +77,25 @@ REPORTS = [
 ]
 
 
-def of_levels():
-    """The cases of `levels.tsv`: source, file, level, an older answer, how the level is known."""
-    with open(LEVELS, encoding="utf-8") as file:
+def of_levels(path=LEVELS):
+    """The cases of a list such as `levels.tsv`: source, file, level, an older answer, how the level is known."""
+    with open(path, encoding="utf-8") as file:
         rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
+    name = os.path.basename(path)
     for source, pattern, level, _, how in rows:
         subject = of_source(source, f"**/{pattern}", level)
         order = ORDER[subject.arch]
         below = order[order.index(level) - 1] if level != order[0] else None
-        yield Case(subject, level, "runs", "levels.tsv", how)
+        yield Case(subject, level, "runs", name, how)
         if below:
-            yield Case(subject, below, "dies", "levels.tsv", how)
+            yield Case(subject, below, "dies", name, how)
+
+
+def rule_of(path):
+    """How the files of a list were drawn: its comments after the first line."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line[1:].strip() for line in file if line.startswith("#")]
+    return " ".join(lines[1:])
 
 
 def of_source(source, pattern, level):
@@ -97,7 +105,7 @@ def of_source(source, pattern, level):
         spec, python, _ = rest.split(":")
         return Subject(arch, "wheel", spec, pattern, python=python)
     if kind == "deb":
-        return Subject(arch, "deb", rest.split(":")[1], pattern)
+        return Subject(arch, "deb", rest.split(":", 1)[1], pattern)
     if kind == "mvn":
         return Subject(arch, "mvn", rest.rstrip(":"), pattern)
     return Subject(arch, "npm", rest, pattern)
