@@ -64,19 +64,27 @@ impl Transfer<'_, '_, '_> {
         }
     }
 
-    /// Where an operand of an object will lead once it is linked. Until then its field holds nothing, so that it leads to the end of the
+    /// Where an operand leads, in an object once it is linked. Until then its field holds nothing, so that it leads to the end of the
     /// instruction.
-    fn linked(&self, memory: &Operand) -> Option<u64> {
+    fn linked(&self, to: u64) -> u64 {
+        self.by_relocation(to).unwrap_or(to)
+    }
+
+    fn by_relocation(&self, end: u64) -> Option<u64> {
         let linkage = self.file.linkage;
-        let end = u64::try_from(memory.displacement).ok().filter(|&end| end > self.at.0)?;
-        if self.file.image.kind != Kind::Relocatable || end - self.at.0 > LONGEST_INSTRUCTION {
+        let length = end.checked_sub(self.at.0)?;
+        let image = self.file.image;
+        if image.kind != Kind::Relocatable || image.arch != Arch::X86_64 || length > LONGEST_INSTRUCTION {
             return None;
         }
-        let field = linkage.references_in(Extent { start: self.at, end: Svma(end) }).first()?;
+        let fields = linkage.references_in(Extent { start: self.at, end: Svma(end) });
+        let after_field = |at: Svma| end.checked_sub(at.0.saturating_add(FIELD));
+        // After the field stands a number, or nothing.
+        let field = fields.first().filter(|field| matches!(after_field(field.at), Some(0 | 1 | 2 | 4)))?;
         if field.is_slot {
             return Some(field.at.0);
         }
-        let after = end.saturating_sub(field.at.0.saturating_add(FIELD)) * u64::from(field.is_relative);
+        let after = after_field(field.at).unwrap_or(0) * u64::from(field.is_relative);
         match field.to {
             ReferenceTarget::Here(to) => Some(to.0.wrapping_add(after)),
             ReferenceTarget::Elsewhere(_) => {
@@ -93,8 +101,7 @@ impl Transfer<'_, '_, '_> {
     /// Where a memory operand is, and its address as far as it was made.
     fn located(&self, memory: &Operand, state: &State) -> (Place, Value) {
         if memory.is_static {
-            let at = self.linked(memory).unwrap_or(memory.displacement as u64);
-            return (Place::Static(at), Value::Unknown);
+            return (Place::Static(self.linked(memory.displacement as u64)), Value::Unknown);
         }
         if memory.base.is_none() && memory.index.is_none() {
             return (Place::Elsewhere, self.address(memory, state));
@@ -460,7 +467,9 @@ impl Transfer<'_, '_, '_> {
             Operation::Sub if insn.src[0].is_none() && insn.memory.is_none() => right.negate(),
             Operation::Sub => left.add(&right.negate()),
             Operation::Move | Operation::Extend => self.moved(insn, state),
-            Operation::Address => insn.imm.map_or(Value::Unknown, |imm| Value::constant(imm as u64)),
+            Operation::Address => {
+                insn.imm.map_or(Value::Unknown, |imm| Value::constant(self.linked(imm as u64)))
+            }
             Operation::EffectiveAddress => self.effective_address(insn, state),
             Operation::ShiftLeft => shifted(&left, &right, 1),
             Operation::ShiftRight => shifted(&left, &right, -1),
