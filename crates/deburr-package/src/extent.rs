@@ -58,6 +58,28 @@ impl Layout {
     }
 }
 
+/// Where tables of a 64-bit file begin.
+pub(crate) const TABLE_ALIGNMENT: usize = 8;
+
+/// Bytes of section headers at the start of some bytes, if they are of a 64-bit file of so many bytes: of each, type, place, links,
+/// alignment and size of entries are those that a section can have.
+pub(crate) fn section_headers(bytes: &[u8], file: usize) -> usize {
+    const HEADER: usize = 64;
+    const MOST_SECTIONS: u32 = 0xffff;
+    let is_one = |header: &&[u8]| {
+        let half = |at: usize| le32(header, at).unwrap_or(u32::MAX);
+        let word = |at: usize| le64(header, at).unwrap_or(u64::MAX);
+        let (kind, size, alignment) = (half(4), word(32), word(48));
+        // What the gABI defines, and the range of operating systems.
+        let has_kind = (1..=20).contains(&kind) || (0x6fff_0000..=0x6fff_ffff).contains(&kind);
+        let has_place = word(24) <= file as u64 && (kind == SHT_NOBITS || size <= file as u64 - word(24));
+        let has_links = half(40) <= MOST_SECTIONS && half(44) <= file as u32;
+        let has_forms = (alignment == 0 || alignment.is_power_of_two()) && word(56) <= HEADER as u64;
+        has_kind && has_place && has_links && has_forms
+    };
+    HEADER * bytes.chunks_exact(HEADER).take_while(is_one).count()
+}
+
 /// The extent of a little-endian ELF file; `None` of another, and where there is no header.
 pub(crate) fn extent(bytes: &[u8]) -> Option<Extent> {
     let layout = match bytes {

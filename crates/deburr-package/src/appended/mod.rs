@@ -3,13 +3,12 @@
 //! An AppImage is a program with a squashfs image after it (type 2), or an ISO 9660 image that begins as a program (type 1);
 //! a self-extracting program has a zip file, a 7z archive or a compressed tar archive; PyInstaller has an archive of its own,
 //! after the end or in the section `pydata`. What is not recognised may be anything, machine code too: only what is too little
-//! or too plain for a program is left out of the answer. A section that toolchains write is read if an ELF
-//! file is there.
+//! or too plain for a program is left out of the answer. A section that toolchains write is read if it begins as an ELF file.
 
 mod embedded;
 mod remnant;
 
-use crate::extent::{Extent, Unloaded, extent};
+use crate::extent::{Extent, TABLE_ALIGNMENT, Unloaded, extent, section_headers};
 use crate::known::Known;
 use crate::number::{be32, le16, le32, le64};
 use crate::sniff::{Format, Found, ISO_DESCRIPTOR, ends_in_zip, sniff};
@@ -25,7 +24,7 @@ pub enum Reading {
     Opens,
     /// It may hold machine code, and nothing here opens it.
     Closed,
-    /// It is not read, and is no program by what it is: a signature, a script, a few bytes.
+    /// It is not read, and its kind is not that of a program: a signature, a script, a few bytes.
     Inert,
 }
 
@@ -179,13 +178,22 @@ fn of_section(bytes: &[u8], section: &Unloaded, found: &mut Vec<Appended>) {
     }
 }
 
-/// Adds what is in bytes that no header leads to: linkers leave zeros there, as do `strip` and `objcopy`.
+/// Adds what is in bytes that no header leads to: linkers leave zeros there, as do `strip` and `objcopy`; what adds a library to a file
+/// (patchelf, auditwheel) leaves the old table of sections.
 fn of_gap(bytes: &[u8], gap: &Range<usize>, found: &mut Vec<Appended>) {
-    let Some(content) = bytes.get(gap.clone()) else { return };
-    let Some(zeros) = zeros(content) else { return };
-    let start = gap.start + zeros.count;
-    unseen(gap.start, &zeros, found);
-    let rest = content.get(zeros.count..).unwrap_or_default();
+    let mut from = gap.start;
+    let start = loop {
+        let Some(zeros) = bytes.get(from..gap.end).and_then(zeros) else { return };
+        unseen(from, &zeros, found);
+        let start = from + zeros.count;
+        // The first bytes of a table may be zeros.
+        let table = (start - start % TABLE_ALIGNMENT).max(from);
+        match section_headers(bytes.get(table..gap.end).unwrap_or_default(), bytes.len()) {
+            0 => break start,
+            length => from = table + length,
+        }
+    };
+    let rest = bytes.get(start..gap.end).unwrap_or_default();
     if is_elf(rest) {
         elf_files(bytes, &(start..gap.end), found);
     } else if !rest.is_empty() && plain(rest).is_none() {

@@ -1,7 +1,7 @@
 //! What is left where no format is recognised: whether it can hold a program.
 //!
-//! In: bytes after the end of an ELF file, or of an archive. Out: what they are if they are too few or too plain for machine code, and how long the
-//! signature at their end is (the kernel's `include/linux/module_signature.h`).
+//! In: bytes after the end of an ELF file, or of an archive. Out: what they are if they are too few or too plain for machine code, and how
+//! long the signature at their end is (the kernel's `include/linux/module_signature.h`).
 
 use crate::number::be32;
 
@@ -9,17 +9,11 @@ use crate::number::be32;
 /// makes 42 bytes of it, and zlib 48.
 const SMALLEST_PROGRAM: usize = 40;
 
-/// A comment or a version that a build leaves is shorter.
-const LONGEST_TEXT: usize = 4096;
+/// A version, or a digest with its name, is shorter. Longer text may encode a program, in lines of any length; base64 needs 56 characters.
+const LONGEST_TEXT: usize = 80;
 
 /// What is longer is not looked at byte by byte: padding ends at a page, a block of a disk or an erase block.
 const LONGEST_PADDING: usize = 64 << 20;
-
-/// Words of encoded data are longer than those of texts: lines of base64 have 60 characters or more.
-const LONG_WORD: usize = 40;
-
-/// Base64 makes this many characters of [`SMALLEST_PROGRAM`] bytes, and a digest in hexadecimal digits has 64.
-const ENCODED: usize = 2 * SMALLEST_PROGRAM;
 
 /// What a signed module of the Linux kernel ends in.
 const MODULE_SIGNATURE: &[u8] = b"~Module signature appended~\n";
@@ -41,13 +35,10 @@ pub(crate) fn plain(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether bytes are text that encodes no data.
+/// Whether bytes are a short text.
 fn is_text(bytes: &[u8]) -> bool {
     let is_control = |letter: char| letter.is_control() && !letter.is_ascii_whitespace();
-    let Ok(text) = str::from_utf8(bytes) else { return false };
-    let words = text.split_ascii_whitespace().map(str::len);
-    let encoded: usize = words.filter(|length| *length >= LONG_WORD).sum();
-    bytes.len() <= LONGEST_TEXT && encoded <= ENCODED && !text.contains(is_control)
+    bytes.len() <= LONGEST_TEXT && str::from_utf8(bytes).is_ok_and(|text| !text.contains(is_control))
 }
 
 /// The length of the signature of a module of the Linux kernel that ends some bytes, by its own fields.
@@ -83,8 +74,9 @@ mod tests {
     fn what_may_hold_a_program_is_not_plain() {
         let noise: Vec<u8> = (0..40_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 | 1).collect();
         let lines = "f0VMRgIBAQAAAAAAAAAAAAMAPgABAAAAUBAAAAAAAABAAAAAAAAAAAAA\n".repeat(3);
+        let short_lines = "f0VMRgIBAQAAAAAAAAAAAAMAPgAB\n".repeat(6);
         let long = "a word and ".repeat(400);
-        for bytes in [&noise[..], lines.as_bytes(), long.as_bytes()] {
+        for bytes in [&noise[..], lines.as_bytes(), short_lines.as_bytes(), long.as_bytes()] {
             assert_eq!(plain(bytes), None);
         }
     }

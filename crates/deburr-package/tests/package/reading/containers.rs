@@ -289,6 +289,31 @@ fn programs_in_sections_of_any_type_are_read() {
 }
 
 #[test]
+fn a_table_of_sections_that_was_left_behind_holds_nothing() {
+    let program = program();
+    let at = |place: usize| u64::from_le_bytes(program[place..place + 8].try_into().unwrap()) as usize;
+    let (table, count) = (at(40), usize::from(u16::from_le_bytes([program[60], program[61]])));
+    let headers = &program[table..table + 64 * count];
+    assert!(count > 3, "{count}");
+    let beside = |headers: &[u8]| {
+        let aligned = vec![0; program.len().next_multiple_of(8) - program.len()];
+        let mut file = with_section(1, 0, &[&aligned, headers, &[0; 100]].concat());
+        let last = file.len() - 64;
+        file[last + 32..last + 40].fill(0);
+        parts(&file)
+    };
+    assert_eq!(beside(headers), []);
+    let unknown = [("unknown data", Reading::Closed)];
+    // No section is of such a type, begins after the end, or has such an alignment.
+    for (place, value) in [(4, 0xff), (30, 0xff), (48, 3)] {
+        let mut changed = headers.to_vec();
+        changed[2 * 64 + place] = value;
+        assert_eq!(beside(&changed), unknown, "{place}");
+    }
+    assert_eq!(beside(&[headers, &b"?!\x01\x02".repeat(16)].concat()), unknown);
+}
+
+#[test]
 fn what_is_recognised_in_a_package_is_counted_by_kind() {
     let class = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61];
     let long = [&b"#!/bin/sh\n"[..], &[b'#'; 70_000], &[1; 600]].concat();
