@@ -5,7 +5,7 @@ use super::run::Run;
 use super::state::{Holder, State};
 use crate::engine::solver::NodeId;
 use crate::insn::operations::{
-    Address, Arithmetic, Clobbered, Condition, Lane, Nzcv, Operand, Operation, Test, VECTORS, VectorOperand,
+    Arithmetic, Clobbered, Condition, Lane, Nzcv, Operand, Operation, Test, VECTORS, VectorOperand,
 };
 use crate::reach::memory::Escape;
 use crate::reach::value::arithmetic::mask;
@@ -26,8 +26,11 @@ impl Run<'_, '_, '_> {
         match operation {
             Operation::Move { to, from } => {
                 let value = self.read(node, state, from);
+                let origin = self.origin(node, state, (to, from));
                 self.write(node, state, to, value);
-                self.note_origin(node, state, (to, from));
+                if let Some((number, origin)) = origin {
+                    state.set_origin(number, origin);
+                }
             }
             Operation::MoveSigned { to, from } => {
                 let value = self.read(node, state, from);
@@ -103,25 +106,24 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Notes that a register holds the same as a place in memory: as what was loaded, or as what was stored.
-    fn note_origin(&mut self, node: NodeId, state: &mut State, (to, from): (&Operand, &Operand)) {
+    /// The register that a move leaves with the same as a place in memory, which it loads or stores, and that place with its size. It is
+    /// asked before the move: `ldr x0, [x0]` overwrites what finds the place.
+    fn origin(
+        &mut self,
+        node: NodeId,
+        state: &State,
+        (to, from): (&Operand, &Operand),
+    ) -> Option<(u8, Option<(Holder, u8)>)> {
         let (register, place) = match (to, from) {
             (Operand::Register { .. }, Operand::Memory(_)) => (to, from),
             (Operand::Memory(_), Operand::Register { .. }) => (from, to),
-            _ => return,
+            _ => return None,
         };
+        let Operand::Register { number, size: 4 | 8 } = register else { return None };
         // Of what is extended when it is loaded, the rest of the register is not there.
         let is_whole = register.size() == place.size();
-        let Operand::Register { number, size: 4 | 8 } = register else { return };
-        let holder = self.holder(node, state, place);
-        // The place may have been found by the register that is now overwritten.
-        let is_found_by = |address: &Address| [address.base, address.index].contains(&Some(*number));
-        let is_gone =
-            matches!((to, from), (Operand::Register { .. }, Operand::Memory(at)) if is_found_by(at));
-        state.set_origin(
-            *number,
-            holder.filter(|_| is_whole && !is_gone).map(|holder| (holder, register.size())),
-        );
+        let holder = if is_whole { self.holder(node, state, place) } else { None };
+        Some((*number, holder.map(|holder| (holder, register.size()))))
     }
 
     fn pop(&mut self, node: NodeId, state: &mut State) -> Value {
