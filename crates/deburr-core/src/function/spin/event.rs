@@ -7,10 +7,10 @@
 use super::hint::{Purpose, purpose_of};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::Atomics;
-use crate::function::block::Graph;
+use crate::function::block::{Block, Graph};
 use crate::function::{Function, Program};
 use crate::image::Image;
-use crate::insn::{Class, Flow, Insn};
+use crate::insn::{Class, Condition, Flow, Insn, Operation, Reg};
 use deburr_cpu::Arch;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -71,22 +71,16 @@ fn event_wait(
     is_atomic_call: &dyn Fn(&Insn) -> bool,
 ) -> Option<EventWait> {
     let (home, index) = graph.find(at)?;
-    // What comes before the loop makes sure that it is entered at once, and so knows the protocol.
-    let mut all = graph.blocks.iter().flat_map(|block| &block.insns);
-    if all.any(|insn| insn.class == Class::WaitEvent && word(insn.svma) == Some(SEVL)) {
-        return None;
-    }
     let is_barred = |insn: &Insn| {
         let calls = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) && !is_atomic_call(insn);
         calls || insn.flow == Flow::IndirectJump || insn.class == Class::SystemCall
     };
     let ahead = ahead(graph, home, &is_barred);
-    let blocks = unmarked(graph, (home, index), &ahead)?;
+    let blocks = unmarked(graph, (home, index), &ahead, word)?;
     let insns = || blocks.iter().filter_map(|&block| graph.blocks.get(block)).flat_map(|block| &block.insns);
     // A loop without an exit halts the processor on purpose.
     let may_end = insns().any(|insn| matches!(insn.flow, Flow::Branch(_)));
     let (start, end) = (insns().map(|insn| insn.svma).min()?, insns().map(Insn::next).max()?);
-    // The path may begin between the two exclusives.
     let tries = insns().any(|insn| insn.class == Class::StoreExclusive);
     let purpose = if tries { Purpose::Retry } else { purpose_of(&mut insns(), is_atomic_call) };
     may_end.then_some(EventWait { at, purpose, extent: Extent { start, end } })
@@ -107,57 +101,124 @@ fn ahead(graph: &Graph, home: usize, is_barred: &dyn Fn(&Insn) -> bool) -> BTree
     found
 }
 
-/// The blocks of a shortest path back from a `wfe`, within those that run after it, to the `wfe` itself or to what clears
-/// the mark of a location: a store-exclusive does, whether it succeeds or not, and `clrex`. `None` where each path passes a
-/// load-exclusive first.
-fn unmarked(graph: &Graph, (home, index): (usize, usize), ahead: &BTreeSet<usize>) -> Option<Vec<usize>> {
-    let insns = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
-    // What is before a place in its block: whether the mark is set, or cleared.
-    let marked = |before: &[Insn]| {
-        before.iter().rev().find_map(|insn| match insn.class {
-            Class::LoadExclusive => Some(true),
-            Class::StoreExclusive | Class::ClearExclusive => Some(false),
+/// Maximum number of states of the search for a path back to a `wfe`.
+const MAX_STATES: usize = 4096;
+
+/// What is known at a place of a path.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Known {
+    /// Whether a location is marked, or an event is there.
+    is_marked: bool,
+    /// Of registers that were compared with zero, by their width in bytes, whether they are it.
+    zero: BTreeMap<(Reg, u8), bool>,
+    /// The register whose comparison with zero the flags are.
+    compared: Option<(Reg, u8)>,
+    /// The zero flag.
+    is_equal: Option<bool>,
+}
+
+impl Known {
+    fn step(&mut self, insn: &Insn, word: &dyn Fn(Svma) -> Option<u32>) {
+        self.zero.retain(|&(reg, _), _| !insn.writes.contains(reg));
+        if insn.writes.contains(Reg::FLAGS) {
+            (self.compared, self.is_equal) = (None, None);
+        }
+        if self.compared.is_some_and(|(reg, _)| insn.writes.contains(reg)) {
+            self.compared = None;
+        }
+        if let (Operation::Compare, Some(0), Some(reg)) = (insn.operation, insn.imm, insn.src[0]) {
+            let compared = (reg, insn.width);
+            (self.compared, self.is_equal) = (Some(compared), self.zero.get(&compared).copied());
+        }
+        match insn.class {
+            Class::LoadExclusive => self.is_marked = true,
+            // The mark of a location is cleared, whether the store succeeds or not.
+            Class::StoreExclusive | Class::ClearExclusive => self.is_marked = false,
+            Class::WaitEvent => self.is_marked |= word(insn.svma) == Some(SEVL),
+            _ => {}
+        }
+    }
+
+    /// The same after a branch; `None` where it contradicts what is known.
+    fn after(mut self, branch: &Insn, is_taken: bool) -> Option<Known> {
+        let is_zero = match branch.condition {
+            Some(Condition::Equal) => is_taken,
+            Some(Condition::NotEqual) => !is_taken,
+            _ => return Some(self),
+        };
+        let compared = match branch.operation {
+            Operation::BranchZero => branch.src[0].map(|reg| (reg, branch.width)),
+            Operation::BranchCondition => {
+                if self.is_equal.replace(is_zero) == Some(!is_zero) {
+                    return None;
+                }
+                self.compared
+            }
             _ => None,
-        })
-    };
+        };
+        let before = compared.and_then(|compared| self.zero.insert(compared, is_zero));
+        (before != Some(!is_zero)).then_some(self)
+    }
+}
+
+/// The blocks of a path from a `wfe` back to it, within those that run after it, that comes there with no location marked:
+/// one without exclusives, which tells more, or the first. `None` where each path passes a load-exclusive or a `sevl` last.
+/// Paths that test the same for zero twice, with different outcomes, do not exist: a compare-and-swap of exclusives that found
+/// another value has stored nothing.
+fn unmarked(
+    graph: &Graph,
+    (home, index): (usize, usize),
+    ahead: &BTreeSet<usize>,
+    word: &dyn Fn(Svma) -> Option<u32>,
+) -> Option<Vec<usize>> {
+    let insns = |block: usize| graph.blocks.get(block).map_or(&[][..], |block| &block.insns);
     if !ahead.contains(&home) {
         return None;
     }
-    let mut towards: BTreeMap<usize, usize> = BTreeMap::new();
-    let path_from = |towards: &BTreeMap<usize, usize>, from: usize| {
-        let mut path = vec![from];
-        let mut at = from;
-        while let Some(&next) = towards.get(&at).filter(|next| !path.contains(next)) {
-            path.push(next);
-            at = next;
-        }
-        path
-    };
-    match marked(insns(home).get(..index)?) {
-        Some(true) => return None,
-        Some(false) => return Some(vec![home]),
-        None => {}
-    }
-    let mut cleared = None;
-    let mut pending = VecDeque::from([home]);
-    while let Some(at) = pending.pop_front() {
-        let before = graph.blocks.get(at).map_or(&[][..], |block| &block.predecessors);
-        for &before in before.iter().filter(|before| ahead.contains(before)) {
-            let after_wait = if before == home { insns(home).get(index..)? } else { insns(before) };
-            let mark = marked(after_wait);
-            if mark == Some(true) || towards.contains_key(&before) {
-                continue;
+    let mut seen: BTreeSet<(usize, Known)> = BTreeSet::new();
+    // Blocks with what is known where they begin, and the place of the one before.
+    let mut reached: Vec<(usize, Known, Option<usize>)> = vec![(home, Known::default(), None)];
+    let mut first = None;
+    let mut next = 0;
+    while let Some((block, mut known, _)) = reached.get(next).cloned() {
+        let run = if next == 0 { insns(home).get(index + 1..)? } else { insns(block) };
+        let run = if next > 0 && block == home { run.get(..index)? } else { run };
+        run.iter().for_each(|insn| known.step(insn, word));
+        if next > 0 && block == home {
+            let path: Vec<usize> = std::iter::successors(Some(next), |&at| reached.get(at)?.2)
+                .filter_map(|at| reached.get(at).map(|it| it.0))
+                .skip(1)
+                .collect();
+            let stores =
+                path.iter().flat_map(|&block| insns(block)).any(|insn| insn.class == Class::StoreExclusive);
+            match (known.is_marked, stores) {
+                (false, false) => return Some(path),
+                (false, true) => first = first.or(Some(path)),
+                (true, _) => {}
             }
-            towards.insert(before, at);
-            match (mark, before == home) {
-                (Some(false), _) => cleared = cleared.or(Some(before)),
-                // A loop without exclusives tells more.
-                (_, true) => return Some(path_from(&towards, before)),
-                _ => pending.push_back(before),
+        } else {
+            let branch = insns(block).last().filter(|insn| matches!(insn.flow, Flow::Branch(_)));
+            let successors = graph.blocks.get(block).map_or(&[][..], |block| &block.successors);
+            for &to in successors.iter().filter(|to| ahead.contains(to)) {
+                let start = graph.blocks.get(to).map(Block::start);
+                let known = match branch {
+                    // Where both ways lead to one place, either may have been taken.
+                    Some(branch) if successors.len() > 1 => known
+                        .clone()
+                        .after(branch, matches!(branch.flow, Flow::Branch(target) if Some(target) == start)),
+                    _ => Some(known.clone()),
+                };
+                if let Some(known) = known.filter(|known| seen.insert((to, known.clone()))) {
+                    reached.push((to, known, Some(next)));
+                }
             }
         }
+        next += 1;
+        if reached.len() > MAX_STATES {
+            break;
+        }
     }
-    cleared.map(|from| path_from(&towards, from))
+    first
 }
 
 #[cfg(test)]
@@ -223,11 +284,53 @@ mod tests {
     #[test]
     fn a_halt_a_signal_and_a_call_are_none() {
         assert_eq!(purpose(&[WFE, 0x17ff_ffff]), None, "a halt"); // b #-4
-        let (load, back) = (0xb940_0001, 0x35ff_ffc1); // ldr w1, [x0]; cbnz w1, #-8
-        assert_eq!(purpose(&[SEVL, WFE, load, back, RET]), None, "the first wfe does not sleep");
+        let load = 0xb940_0001; // ldr w1, [x0]
         // bl #64; cbnz w1, #-12
         assert_eq!(purpose(&[WFE, load, 0x9400_0010, 0x35ff_ffa1, RET]), None, "a call");
         assert_eq!(purpose(&[WFE, RET]), None, "no loop");
+    }
+
+    #[test]
+    fn an_event_of_the_own_processor_ends_one_sleep() {
+        let load = 0xb940_0001; // ldr w1, [x0]
+        // cbnz w1, #-8: of several sleeps, the first alone is none.
+        assert_eq!(purpose(&[SEVL, WFE, load, 0x35ff_ffc1, RET]), Some(Purpose::Wait));
+        // cbnz w1, #-12
+        assert_eq!(purpose(&[SEVL, WFE, load, 0x35ff_ffa1, RET]), None);
+        // ldaxr w1, [x0]; cbnz w1, #-8
+        assert_eq!(purpose(&[SEVL, WFE, 0x885f_fc01, 0x35ff_ffc1, RET]), None);
+    }
+
+    #[test]
+    fn a_swap_that_compares_and_found_another_value_leaves_the_mark() {
+        // 1: ldaxr w1, [x0]; cbnz w1, 2f; stxr w3, w2, [x0]; cbnz w3, 1b; 2: cbz w1, 3f; wfe; b 1b; 3: ret
+        let words = [0x885f_fc01, 0x3500_0061, 0x8803_7c02, 0x35ff_ffa3, 0x3400_0061, WFE, 0x17ff_fffa, RET];
+        assert_eq!(purpose(&words), None);
+        // The same by flags: cmp w1, #0; b.ne 2f; …; 2: b.eq 3f
+        let words = [
+            0x885f_fc01,
+            0x7100_003f,
+            0x5400_0061,
+            0x8803_7c02,
+            0x35ff_ff83,
+            0x5400_0060,
+            WFE,
+            0x17ff_fff9,
+            RET,
+        ];
+        assert_eq!(purpose(&words), None);
+        // The same by another register, which tells nothing: 2: cbz w4, 3f
+        let words = [0x885f_fc01, 0x3500_0061, 0x8803_7c02, 0x35ff_ffa3, 0x3400_0064, WFE, 0x17ff_fffa, RET];
+        assert_eq!(purpose(&words), Some(Purpose::Retry));
+    }
+
+    #[test]
+    fn a_mark_that_is_cleared_before_the_wait_is_none() {
+        // ldaxr w1, [x0]; cbnz w1, #16; clrex; wfe; b #-16; ret
+        assert_eq!(
+            purpose(&[0x885f_fc01, 0x3500_0081, 0xd503_3f5f, WFE, 0x17ff_fffc, RET]),
+            Some(Purpose::Retry)
+        );
     }
 
     #[test]
