@@ -43,8 +43,8 @@ fn by_function(scratch: &Scratch, perf: &str, arguments: &[&str]) -> Output {
     command.env("PATH", std::env::join_paths(paths).unwrap()).output().unwrap()
 }
 
-/// Both take some time, A twice that of B.
-const SIDES: [&str; 4] = ["--a", "sh -c 'sleep 0.02' old", "--b", "sh -c 'sleep 0.01' new"];
+/// Both take some time, A twice that of B, and so much that what starting a process takes beside load is little.
+const SIDES: [&str; 4] = ["--a", "sh -c 'sleep 0.2' old", "--b", "sh -c 'sleep 0.1' new"];
 const QUICK: [&str; 3] = ["--pairs", "5", "--under-load"];
 
 /// Whether the kernel samples anything here: not in some containers, where `--by-function` says so before anything runs.
