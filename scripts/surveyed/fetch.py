@@ -14,6 +14,8 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+# Class, byte order and machine at the start of an ELF file: 64 bits, little-endian, EM_X86_64 and EM_AARCH64.
+ELF_HEADERS = {"x86_64": (2, 1, 62), "aarch64": (2, 1, 183)}
 
 
 class Missing(Exception):
@@ -26,6 +28,13 @@ class Superseded(Missing):
 
 def run(command, **options):
     return subprocess.run(command, stdin=subprocess.DEVNULL, text=True, errors="replace", capture_output=True, **options)
+
+
+def elf_header(path):
+    """Class, byte order and machine of an ELF file; None of another."""
+    with open(path, "rb") as file:
+        start = file.read(20)
+    return (start[4], start[5], int.from_bytes(start[18:20], "little")) if start[:4] == b"\x7fELF" and len(start) == 20 else None
 
 
 class Files:
@@ -86,15 +95,21 @@ class Files:
         if not os.path.isdir(folder):
             cache = folder + ".download"
             os.makedirs(cache, exist_ok=True)
-            group, artifact, version, *classifier = spec.split(":")
-            named = ":".join([group, artifact, version, "jar", *classifier])
+            group, artifact, version, *more = spec.split(":")
+            # The packaging stands before the classifier, where it is not a JAR: protoc's programs are published by themselves.
+            packaging = more.pop(0) if len(more) > 1 else "jar"
+            named = ":".join([group, artifact, version, packaging, *more])
             done = run(["mvn", "-B", "-q", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy", f"-Dartifact={named}",
                         f"-DoutputDirectory={cache}"], cwd=cache)
             if done.returncode != 0:
                 said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
                 raise Missing(f"{spec}: {(said or ['mvn failed'])[0]}")
-            with zipfile.ZipFile(glob.glob(os.path.join(cache, "*.jar"))[0]) as archive:
-                archive.extractall(folder + ".part")
+            if packaging == "jar":
+                with zipfile.ZipFile(glob.glob(os.path.join(cache, "*.jar"))[0]) as archive:
+                    archive.extractall(folder + ".part")
+            else:
+                os.makedirs(folder + ".part", exist_ok=True)
+                shutil.copy(glob.glob(os.path.join(cache, f"*.{packaging}"))[0], folder + ".part")
             os.rename(folder + ".part", folder)
             shutil.rmtree(cache)
         return folder, " ".join(spec.split(":")[1:])
@@ -115,8 +130,10 @@ class Files:
         return root
 
     @staticmethod
-    def one(folder, pattern):
-        found = [f for f in glob.glob(os.path.join(folder, pattern), recursive=True) if os.path.isfile(f) and not os.path.islink(f)]
+    def one(folder, pattern, arch):
+        """The largest file of a machine's that a pattern names. A package may have the same name for several machines."""
+        found = [f for f in glob.glob(os.path.join(folder, pattern), recursive=True)
+                 if os.path.isfile(f) and not os.path.islink(f) and elf_header(f) == ELF_HEADERS[arch]]
         if not found:
-            raise Missing(f"{folder} has no {pattern}")
+            raise Missing(f"{folder} has no {pattern} for {arch}")
         return max(found, key=os.path.getsize)
