@@ -5,11 +5,12 @@ use super::{Context, Rule};
 use crate::address::{CodeOffset, Extent};
 use crate::danger;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::reach::{Verdict, id_register_reads, unchecked_reads};
+use crate::function::reach::{Verdict, id_register_reads};
 use crate::idiom::privileged::is_privileged;
 use crate::image::{Image, Kind};
 use crate::insn::text::Syntax;
 use crate::insn::{self, Class, ClassSet, Flow, sweep::Wants};
+use crate::reach::verdict::unchecked_reads;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {

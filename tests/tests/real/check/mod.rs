@@ -8,6 +8,7 @@ mod decoders;
 mod evidence;
 mod functions;
 mod go_frames;
+mod id_registers;
 mod levels;
 mod mutated;
 mod operands;

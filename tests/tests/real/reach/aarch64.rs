@@ -96,6 +96,24 @@ case!(a_resolver_asks_its_argument, Case { sources: &["arm_ifunc.c"], ..ASKS_FOR
 
 case!(a_cached_flag_guards, Case { sources: &["arm_cached_flag.c"], ..ASKS_FOR_LSE });
 
+case!(an_answer_that_is_asked_once_guards, Case { sources: &["arm_asked_once.c"], ..ASKS_FOR_LSE });
+
+case!(
+    an_answer_that_is_asked_once_and_never_zero_guards,
+    Case { sources: &["arm_asked_once.c -DZERO"], ..ASKS_FOR_LSE }
+);
+
+case!(
+    what_a_constant_keeps_control_from_is_not_required,
+    Case {
+        sources: &["arm_constant_test.c", "arm_constant_test.s"],
+        builds: AARCH64_SHARED,
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain"))],
+        expects: &[("add", "unreached")],
+        ..ASKS_FOR_LSE
+    }
+);
+
 case!(
     a_word_of_capabilities_guards,
     Case {

@@ -12,12 +12,12 @@ use super::machine::memory::Memory;
 use super::machine::summaries::Summaries;
 use super::verdict::checks::Checks;
 use super::verdict::evidence::Verdict;
-use super::verdict::node::Stated;
+use super::verdict::node::{Source, Stated};
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Linkage};
 use crate::insn::sweep::FeatureHit;
-use crate::insn::{self, Class, FeatureGroup, Operation, Reg};
+use crate::insn::{self, Class, FeatureGroup, Flow, Operation, Reg};
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::BTreeMap;
 
@@ -30,36 +30,54 @@ pub fn id_register_reads(image: &Image<'_>, program: &Program) -> Vec<CodeOffset
     queries.map(|mark| mark.at).collect()
 }
 
-/// Judges every function that reads identification registers, by address.
-pub fn unchecked_reads(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Vec<Verdict> {
+/// The reads of identification registers of a file in which not each is tested by its function or all callers of that.
+#[derive(Debug)]
+pub(crate) struct IdRegisterReads {
+    /// The program, in which they are what needs a feature.
+    pub program: Program,
+    /// What is entered from outside.
+    pub roots: BTreeMap<CodeOffset, Source>,
+    /// Of every function that has some, by address.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Judges every function that reads identification registers; `None` where each is tested.
+pub(crate) fn id_register_verdicts(
+    image: &Image<'_>,
+    linkage: &Linkage<'_>,
+    program: &Program,
+) -> Option<IdRegisterReads> {
     let needed = FeatureSet::EMPTY.with(READABLE);
     let mut groups = (0u16..).map(FeatureGroup).take(insn::feature_group_count(image.arch));
-    let Some(group) = groups.find(|group| insn::features_of(image.arch, *group) == needed) else {
-        return Vec::new();
-    };
+    let group = groups.find(|group| insn::features_of(image.arch, *group) == needed)?;
     let program = program
         .with_hits(|mark| (mark.class == Class::FeatureQuery).then_some(FeatureHit { at: mark.at, group }));
     let mut file = View::new(image, linkage, &program, &[]);
-    file.subject = Subject::IdRegisters { forgets_words: image.kind == Kind::Relocatable };
+    let is_object = image.kind == Kind::Relocatable;
+    file.subject = Subject::IdRegisters { forgets_words: is_object, guesses: is_object };
     if are_checked(&file) {
-        return Vec::new();
+        return None;
     }
-    file.subject = Subject::IdRegisters { forgets_words: false };
+    file.subject = Subject::IdRegisters { forgets_words: false, guesses: true };
     let stated = Stated::default();
     let checks = Checks::follow(&file, (&stated, false), None);
     let others = Feature::all().filter(|feature| *feature != READABLE).collect();
     let mut verdicts = checks.judge(image, &program, others, &stated);
     verdicts.retain(|verdict| !may_come_back(&file, verdict.start));
-    verdicts
+    Some(IdRegisterReads { program, roots: checks.roots, verdicts })
 }
 
 /// Whether a function stores the address of a place inside itself, as `__builtin_setjmp` does: a handler of SIGILL may come
-/// back there (Valgrind tries its instructions so).
+/// back there (Valgrind tries its instructions so). Where the function itself jumps to such a place, that is a computed `goto`.
 fn may_come_back(file: &View<'_, '_>, start: CodeOffset) -> bool {
     let Some(function) = file.program.function_from(start) else { return false };
     let Some(graph) = file.graph(function) else { return false };
     let extent = function.extent(file.image);
     let is_inside = |svma: Svma| extent.start < svma && svma < extent.end;
+    let mut insns = graph.blocks.iter().flat_map(|block| &block.insns);
+    if insns.any(|insn| insn.flow == Flow::IndirectJump) {
+        return false;
+    }
     graph.blocks.iter().any(|block| {
         let mut made: BTreeMap<Reg, Svma> = BTreeMap::new();
         block.insns.iter().any(|insn| {

@@ -27,7 +27,8 @@ mod verdict;
 
 pub use domain::proof::Proof;
 pub use file::knowledge::Knowledge;
-pub use id_registers::{id_register_reads, unchecked_reads};
+pub use id_registers::id_register_reads;
+pub(crate) use id_registers::id_register_verdicts;
 pub(crate) use observe::carriers::{is_started_by_kernel, names_description};
 pub use verdict::checks::{Checks, Origin, Place, Presumption};
 pub use verdict::evidence::{Contradiction, Gap, Guard, Step, Verdict};

@@ -2,6 +2,7 @@
 //! it lets programs read (`Documentation/arch/arm64/cpu-feature-registers.rst`).
 
 use super::Model;
+use crate::reach::knowledge::is_of_the_cpu as is_entry_of_the_cpu;
 use crate::reach::value::pool::{Bits, Pool, Value};
 use deburr_cpu::query::{AT_HWCAP, AT_HWCAP2, IdField, hwcap_bit, id_register_bits};
 
@@ -23,7 +24,8 @@ impl Model {
         match entry {
             Some(AT_HWCAP) => self.hwcap(pool, 1, 0),
             Some(AT_HWCAP2) => self.hwcap(pool, 2, 0),
-            other => Value::TOP.opened(other.is_none_or(crate::reach::knowledge::is_of_the_cpu)),
+            None => Value::TOP.opened(true),
+            Some(entry) => Value::TOP.opened(!self.hides_registers && is_entry_of_the_cpu(entry)),
         }
     }
 
@@ -53,7 +55,11 @@ impl Model {
             let others = more | if word == 1 { 1 << CPUID } else { 0 };
             (known, value) = (known | others, value | others);
         }
-        pool.fitted(Bits { known, value, ..Bits::ANY }, 8, true)
+        if self.hides_registers && word == 1 {
+            known |= 1 << CPUID;
+        }
+        // Whether the registers can be read does not follow from what the CPU has.
+        pool.fitted(Bits { known, value, ..Bits::ANY }, 8, !self.hides_registers)
     }
 
     /// What `mrs` reads.
@@ -100,6 +106,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::insn::operations::Arithmetic;
     use crate::reach::value::pool::{Places, Shape};
     use deburr_cpu::{Arch, Feature, FeatureSet};
 
@@ -122,6 +129,24 @@ mod tests {
         let register = model.system_register(&mut pool, 0xc030);
         let (known, value) = bits(&pool, register);
         assert_eq!((known >> 20 & 0xf, value >> 20 & 0xf), (0xf, 0), "Atomic");
+    }
+
+    #[test]
+    fn a_kernel_that_hides_the_registers_says_so_in_the_first_word() {
+        let mut pool = Pool::new(Places::default());
+        let mut bit = |model: Model, entry: u64| {
+            let word = model.auxiliary(&mut pool, Some(entry));
+            let place = pool.constant(1 << CPUID);
+            let bit = pool.compute(Arithmetic::And, word, place, 8);
+            pool.as_constant(bit)
+        };
+        assert_eq!(bit(Model::hiding_registers(), AT_HWCAP), Some(0));
+        assert_eq!(bit(Model::any(Arch::Aarch64), AT_HWCAP), None);
+        assert_eq!(
+            bit(Model::hiding_registers(), AT_HWCAP2),
+            None,
+            "the same bit of the second word is another"
+        );
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Model {
     is_calm: bool,
     /// Whether it is one known CPU.
     is_known: bool,
+    /// Whether the operating system leaves the identification registers of AArch64 to itself.
+    hides_registers: bool,
 }
 
 /// The highest leaf of any CPU so far, and of any with 64-bit mode at least.
@@ -37,7 +39,7 @@ impl Model {
     /// All CPUs of an architecture.
     pub(crate) fn any(arch: Arch) -> Model {
         let (present, absent) = (deburr_cpu::first_level(arch), FeatureSet::EMPTY);
-        Model { present, absent, is_calm: false, is_known: false }
+        Model { present, absent, is_calm: false, is_known: false, hides_registers: false }
     }
 
     /// M⁻(g): all CPUs without a feature.
@@ -55,7 +57,13 @@ impl Model {
     /// A CPU that has these features and no others.
     pub(crate) fn exact(arch: Arch, features: FeatureSet) -> Model {
         let present = features.union(Model::any(arch).present).with_implied();
-        Model { present, absent: FeatureSet::ALL.minus(present), is_calm: true, is_known: true }
+        let absent = FeatureSet::ALL.minus(present);
+        Model { present, absent, is_calm: true, is_known: true, ..Model::any(arch) }
+    }
+
+    /// All CPUs of AArch64 under a kernel that lets no program read an identification register, and says so.
+    pub(crate) fn hiding_registers() -> Model {
+        Model { hides_registers: true, ..Model::any(Arch::Aarch64) }
     }
 
     /// Whether the environment is taken to be empty: a user who forces what the CPU lacks knows it.

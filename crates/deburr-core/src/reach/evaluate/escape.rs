@@ -67,7 +67,7 @@ impl Run<'_, '_, '_> {
         if !is_known {
             self.escaped_code.insert(address, (escape, certainty));
         }
-        if let Some(context) = self.root(address, way, None)
+        if let Some(context) = self.root(address, way, &[])
             && escape == Escape::Foreign
         {
             self.returns_outside(context);

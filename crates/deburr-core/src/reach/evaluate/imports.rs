@@ -110,8 +110,10 @@ impl Run<'_, '_, '_> {
             Behaviour::StartsMain => {
                 // The count of arguments is not negative.
                 let count = self.pool.intern(Shape::Bits(Bits::between(0, i32::MAX as u64)));
+                // Behind the environment lies the auxiliary vector, which on Arm says what the CPU has.
+                let environment = Value::TOP.opened(self.arch() == Arch::Aarch64);
                 for address in self.pool.addresses(first) {
-                    self.root(address, from.certainty, Some(count));
+                    self.root(address, from.certainty, &[count, self.outside, environment]);
                 }
                 for place in 3..6 {
                     let function = state.register(self.abi.argument(place));
@@ -250,7 +252,7 @@ impl Run<'_, '_, '_> {
         }
         for address in self.pool.addresses(function) {
             if self.pool.places.is_code(address) {
-                self.root(address, from.certainty, argument);
+                self.root(address, from.certainty, argument.as_slice());
             }
         }
     }

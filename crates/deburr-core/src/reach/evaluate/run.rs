@@ -419,24 +419,24 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         }
     }
 
-    /// The loader, or code of another file, calls a function. Returns the context that it enters, unless the function is irrelevant.
+    /// The loader, or code of another file, calls a function, with some arguments first. Returns the context that it enters, unless the function is irrelevant.
     pub(crate) fn root(
         &mut self,
         address: u64,
         certainty: Certainty,
-        first: Option<Value>,
+        arguments: &[Value],
     ) -> Option<ContextId> {
         if let Some(irrelevant) = self.demand.irrelevant(self.file, address) {
             self.expose_data(irrelevant.number);
             return None;
         }
-        self.enter_root(address, certainty, first.as_slice())
+        self.enter_root(address, certainty, arguments)
     }
 
-    fn enter_root(&mut self, address: u64, certainty: Certainty, first: &[Value]) -> Option<ContextId> {
+    fn enter_root(&mut self, address: u64, certainty: Certainty, arguments: &[Value]) -> Option<ContextId> {
         let mut state = State::top();
         state.registers = [self.outside; 32];
-        for (place, &value) in first.iter().enumerate() {
+        for (place, &value) in arguments.iter().enumerate() {
             state.set(self.abi.argument(place), value);
         }
         match self.file.target(address) {

@@ -88,7 +88,7 @@ pub(crate) fn evaluate(
         let address = file.address(file.image.svma(start));
         let context = match resolvers.contains(&file.image.svma(start)) {
             true => run.resolver(address),
-            false => run.root(address, certainty, None),
+            false => run.root(address, certainty, &[]),
         };
         // Callers from other files get what they return, and the loader hands them what a resolver returns.
         let is_called = !matches!(source, Source::Root) || resolvers.contains(&file.image.svma(start));

@@ -36,6 +36,19 @@ enum Question {
     AnyCalm,
     WithoutCalm(Feature),
     Exact(FeatureSet),
+    /// All CPUs, where programs may not read the identification registers.
+    HidingRegisters,
+}
+
+/// What becomes of an instruction in a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Control does not get there, and would in another model.
+    Dead,
+    /// It is executed, on some input.
+    Executed { path: Vec<Step> },
+    /// Neither is known.
+    Open,
 }
 
 /// What the evaluation of a file knows, worked out on demand.
@@ -78,14 +91,22 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         program: &'e Program,
         checks: &'e Checks,
     ) -> Option<Evaluation<'e, 'a>> {
-        let is_followed = image.kind != Kind::Relocatable
-            && !image.build.is_go
-            && !image.build.is_linux_kernel
-            && checks.any;
+        if checks.any { Evaluation::over(image, linkage, program, &checks.roots) } else { None }
+    }
+
+    /// The same of a file that may query nothing.
+    pub(crate) fn over(
+        image: &'e Image<'a>,
+        linkage: &'e Linkage<'a>,
+        program: &'e Program,
+        roots: &'e BTreeMap<CodeOffset, Source>,
+    ) -> Option<Evaluation<'e, 'a>> {
+        let is_followed =
+            image.kind != Kind::Relocatable && !image.build.is_go && !image.build.is_linux_kernel;
         let bytes: u64 = image.code.iter().map(|code| code.extent.len()).sum();
         (is_followed && bytes <= MAX_CODE).then(|| Evaluation {
             file: File::new(image, linkage, program),
-            roots: &checks.roots,
+            roots,
             known: OnceCell::new(),
             kept: RefCell::default(),
             budget: Cell::new(BUDGET),
@@ -104,6 +125,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
             Question::AnyCalm => Model::any(arch).calm(),
             Question::WithoutCalm(feature) => Model::without(feature).calm(),
             Question::Exact(features) => Model::exact(arch, features),
+            Question::HidingRegisters => Model::hiding_registers(),
         };
         let (places, demand) = self.known.get_or_init(|| {
             let mentions = self.file.mentions();
@@ -148,6 +170,23 @@ impl<'e, 'a> Evaluation<'e, 'a> {
                     self.revise_one(verdict, (hits, permitted), found);
                 }
             }
+        }
+    }
+
+    /// What becomes of a read of an identification register of AArch64 where the operating system does not permit it.
+    pub(crate) fn where_registers_are_hidden(&self, at: CodeOffset) -> Fate {
+        let Some(live) = self.live(Question::HidingRegisters) else { return Fate::Open };
+        let Some(node) = live.at(self.address(at)) else {
+            let any = self.live(Question::Any);
+            let is_reached = any.is_some_and(|any| any.at(self.address(at)).is_some());
+            return if is_reached { Fate::Dead } else { Fate::Open };
+        };
+        let is_certain = live.block(node).is_some_and(|block| block.certainty == Certainty::Certain);
+        // A handler of the signal may come back elsewhere.
+        if is_certain && !live.handles_illegal {
+            Fate::Executed { path: self.path(&live, node) }
+        } else {
+            Fate::Open
         }
     }
 

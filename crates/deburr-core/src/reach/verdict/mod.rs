@@ -5,7 +5,9 @@
 //! are open. It is *required* if they are live on a known CPU without g, by calls and by branches that are decided or that the
 //! input decides.
 
+mod id_registers;
 mod judge;
 mod limits;
 
+pub(crate) use id_registers::unchecked_reads;
 pub(crate) use judge::Evaluation;

@@ -20,6 +20,8 @@ pub(crate) enum Subject {
         /// Whether nothing is known of words at fixed places. In a relocatable object those of other objects all seem to be
         /// at one place, and a word there may be AT_HWCAP.
         forgets_words: bool,
+        /// Whether a bit of an unknown word is taken for HWCAP_CPUID where it is in that place.
+        guesses: bool,
     },
 }
 
@@ -45,14 +47,16 @@ impl Subject {
 
     /// Whether nothing is known of words at fixed places.
     pub(crate) const fn forgets_words(self) -> bool {
-        matches!(self, Subject::IdRegisters { forgets_words: true })
+        matches!(self, Subject::IdRegisters { forgets_words: true, .. })
     }
 
     /// What an instruction reads of a register. An argument or a field of which nothing is known may be AT_HWCAP, if it is
     /// the bit HWCAP_CPUID that the instruction selects: the word has gone through memory or a call that was not followed.
     pub(crate) fn read(self, insn: &Insn, value: Value) -> Value {
         match self {
-            Subject::IdRegisters { .. } if value == Value::Unknown && selects(insn) => self.hwcap(1),
+            Subject::IdRegisters { guesses: true, .. } if value == Value::Unknown && selects(insn) => {
+                self.hwcap(1)
+            }
             _ => value,
         }
     }
