@@ -122,6 +122,9 @@ const COMPANIONS: &[(Feature, &[Feature])] = &[
     (BMI2, &[BMI1]),
     (AVX512F, &[BMI1, BMI2]),
     (AVX512VL, &[AVX512BW, AVX512DQ]),
+    (FEAT_AES, &[FEAT_PMULL]),
+    (FEAT_SHA3, &[FEAT_SHA512]),
+    (FEAT_SHA512, &[FEAT_SHA3]),
 ];
 
 impl FeatureSet {
@@ -200,6 +203,22 @@ mod tests {
                 assert_eq!(level.features.with_implied(), level.features, "{}", level.name);
             }
         }
+    }
+
+    #[test]
+    fn every_cpu_has_a_feature_with_its_companions() {
+        let mut seen = FeatureSet::EMPTY;
+        for cpu in crate::table::table().iter().filter(|cpu| cpu.kind != crate::table::CpuKind::Compiler) {
+            for (feature, with) in COMPANIONS.iter().filter(|(feature, _)| cpu.features.contains(*feature)) {
+                seen = seen.with(*feature);
+                assert!(
+                    FeatureSet::of(with).is_subset(cpu.features),
+                    "{}: {feature} without {with:?}",
+                    cpu.name
+                );
+            }
+        }
+        assert!(COMPANIONS.iter().all(|(feature, _)| seen.contains(*feature)), "{seen:?}");
     }
 
     #[test]

@@ -594,6 +594,26 @@ case!(
     Case { sources: &["arm_lower_of_two.c"], builds: TWIN_TRAPS, ..NEEDS_LSE }
 );
 case!(
+    either_of_two_features_that_no_cpu_has_alone_guards,
+    Case {
+        sources: &["arm_either_bit.c"],
+        runs: &[("cortex-a53", Prints("plain")), ("neoverse-n1", Prints("plain")), ("max", Prints("sha512"))],
+        expects: &[("with_sha512", "guarded"), ("with_sha3", "guarded")],
+        ..ASKS_FOR_LSE
+    }
+);
+case!(
+    either_of_two_features_that_one_cpu_has_alone_guards_nothing,
+    Case {
+        sources: &["arm_either_bit.c"],
+        builds: &[("aarch64-linux-gnu-gcc", "-O2 -DTRAP"), ("aarch64-clang", "-O2 -DTRAP")],
+        runs: &[("neoverse-n1", DiesOfSigill), ("max", Prints("sha512"))],
+        expects: &[("with_sha512", "under-guarded"), ("with_sha3", "under-guarded")],
+        level: "armv8.0-a",
+        ..ASKS_FOR_LSE
+    }
+);
+case!(
     two_features_that_are_both_tested_guard,
     Case { sources: &["arm_either_of_two.c"], builds: TWINS, ..ASKS_FOR_LSE }
 );
