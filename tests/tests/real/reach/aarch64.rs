@@ -115,6 +115,11 @@ case!(
 );
 
 case!(
+    what_a_lost_flag_of_an_object_decides_is_not_required,
+    Case { sources: &["arm_lost_flag.c"], expects: &[("add_lse", "unknown")], ..ASKS_FOR_LSE }
+);
+
+case!(
     a_word_of_capabilities_guards,
     Case {
         sources: &["arm_capability_word.c"],

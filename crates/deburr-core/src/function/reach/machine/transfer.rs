@@ -257,10 +257,12 @@ impl Transfer<'_, '_, '_> {
         self.tell(told.fold(Told::default(), Told::union));
     }
 
-    /// A store into a structure whose place is not known. A flag that is set there after a check may be tested later.
+    /// A store into a structure whose place is not known. A flag that is set there after a check, or that depends on one in a manner
+    /// that was lost, may be tested later.
     fn store_field(&mut self, memory: &Operand, at: i64, value: &Value, insn: &Insn, state: &State) {
         let is_flag = insn.imm.is_some() || !value.choices().is_empty();
-        let is_informative = is_flag && !state.proven.is_empty() || value.discriminates(false);
+        let is_informative =
+            is_flag && !state.proven.is_empty() || value.discriminates(false) || value.is_tainted_flag();
         if is_informative && memory.size <= 4 {
             self.effects.facts.fields.insert(at);
         }
