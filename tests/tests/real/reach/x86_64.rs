@@ -98,6 +98,16 @@ case!(
     Case { sources: &["both_sides_in_one_function.c"], expects: &[("main", "guarded")], ..ASKS_FOR_AVX2 }
 );
 
+case!(
+    what_a_flag_packed_into_a_wide_word_decides_is_not_required,
+    Case {
+        sources: &["packed_flag.c"],
+        builds: OPTIMISED,
+        expects: &[("twice_avx2", "unknown")],
+        ..ASKS_FOR_AVX2
+    }
+);
+
 case!(a_cached_flag_guards, Case { sources: &["cached_flag.c"], ..ASKS_FOR_AVX2 });
 
 case!(

@@ -263,8 +263,22 @@ impl Transfer<'_, '_, '_> {
         let is_flag = insn.imm.is_some() || !value.choices().is_empty();
         let is_informative =
             is_flag && !state.proven.is_empty() || value.discriminates(false) || value.is_tainted_flag();
-        if is_informative && memory.size <= 4 {
-            self.effects.facts.fields.insert(at);
+        match memory.size {
+            0..=4 if is_informative => drop(self.effects.facts.fields.insert(at)),
+            // What is packed into a wide word above other data. A word of features, whose first byte tells, is no flag.
+            8 => {
+                let byte = |number: i64| {
+                    value
+                        .shift(-8 * number as i32)
+                        .and_mask(crate::function::reach::domain::value::mask_of(1))
+                };
+                let tells = (0..8).find(|&number| byte(number).discriminates(false));
+                self.effects
+                    .facts
+                    .fields
+                    .extend(tells.filter(|&number| number > 0).map(|number| at.wrapping_add(number)));
+            }
+            _ => {}
         }
     }
 
