@@ -115,6 +115,20 @@ case!(
 );
 
 case!(
+    what_is_entered_beside_the_test_of_a_constant_is_required,
+    Case {
+        sources: &["arm_constant_entered.c"],
+        builds: &[
+            ("aarch64-linux-gnu-gcc", "-O2 -DJUMP"),
+            ("aarch64-linux-gnu-gcc", "-O2 -DCELL"),
+            ("aarch64-linux-gnu-gcc", "-O2"),
+        ],
+        expects: &[("add", "required")],
+        ..NEEDS_LSE
+    }
+);
+
+case!(
     what_a_lost_flag_of_an_object_decides_is_not_required,
     Case { sources: &["arm_lost_flag.c"], expects: &[("add_lse", "unknown")], ..ASKS_FOR_LSE }
 );

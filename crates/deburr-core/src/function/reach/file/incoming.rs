@@ -87,6 +87,16 @@ impl Incoming {
         in_range(&self.addresses, place, place.saturating_add(1)).map(|edge| edge.from)
     }
 
+    /// Whether something other than a direct call or jump to its start enters a piece of code: a jump into its middle, or an address of it
+    /// that code makes or a cell holds.
+    pub(crate) fn is_entered_otherwise(&self, image: &Image<'_>, code: Range<CodeOffset>) -> bool {
+        let extent = Extent { start: image.svma(code.start), end: image.svma(code.end) };
+        let mut into_middle = self.edges_to(code.start.saturating_add(1)..code.end);
+        into_middle.any(|edge| !code.contains(&edge.from))
+            || in_range(&self.addresses, code.start, code.end).next().is_some()
+            || !self.cells_to(extent).is_empty()
+    }
+
     /// What cells hold that is in a range, and the cells.
     pub(crate) fn cells_to(&self, range: Extent) -> &[(Svma, Svma)] {
         within(&self.cells, range.start, range.end)

@@ -1,7 +1,7 @@
 //! The driver of the analysis: image, linkage and functions → [`Checks`] → verdicts.
 
 use crate::address::{CodeOffset, Svma};
-use crate::function::Program;
+use crate::function::block::Graph;
 use crate::function::reach::domain::value::Value;
 use crate::function::reach::file::knowledge::Knowledge;
 use crate::function::reach::file::names;
@@ -28,7 +28,9 @@ use crate::function::reach::verdict::presumed::vocabulary;
 use crate::function::reach::verdict::refusal;
 use crate::function::reach::verdict::slice::{self, Closure};
 use crate::function::reach::verdict::{edges, judge};
+use crate::function::{Function, Program};
 use crate::image::{Image, Linkage};
+use crate::insn::Flow;
 use deburr_cpu::FeatureSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -60,9 +62,9 @@ impl Checks {
         let takers = slice::takers(file);
         let mut learnt = learn(file, known, &takers);
         if !learnt.any {
-            // A branch that always goes one way needs no answer: Zig's outlined atomics test a constant.
-            let above = functions_with_hits(program);
-            learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &above));
+            // Zig's outlined atomics test a constant: no query is needed to decide that.
+            let subjects = entered_at_start(file);
+            learnt.facts.extend(run(file, &learnt.summaries, &learnt.memory, &subjects));
         }
         let roots = edges::roots(file, &Offers::of(file, families, learnt.any));
         let mut checks = Checks { any: learnt.any, ..Checks::default() };
@@ -193,7 +195,21 @@ fn named(file: &View<'_, '_>, summaries: &Summaries) -> BTreeMap<CodeOffset, Arc
 /// How often paths without a check are analysed again.
 const PASSES: u32 = 8;
 
-/// The functions with instructions above the first level, by where they begin.
-fn functions_with_hits(program: &Program) -> BTreeSet<CodeOffset> {
-    program.hits_by_function().filter_map(|(function, _)| Some(program.whole(function?).start)).collect()
+/// The functions with instructions above the first level that are entered at their start alone, and that do not jump through
+/// registers: a block of such a function that no branch reaches is dead. Only a symbol tells where a function ends, and which jumps
+/// come from elsewhere.
+fn entered_at_start(file: &View<'_, '_>) -> BTreeSet<CodeOffset> {
+    let program = file.program;
+    let is_whole = |function: &Function| {
+        program.whole(function).start == function.start
+            && program.symbol(function, file.image).is_some()
+            && !file.incoming.is_entered_otherwise(file.image, function.start..function.end)
+            && file.graph(function).is_some_and(|graph| !jumps_through_register(&graph))
+    };
+    let functions = program.hits_by_function().filter_map(|(function, _)| function);
+    functions.filter(|function| is_whole(function)).map(|function| function.start).collect()
+}
+
+fn jumps_through_register(graph: &Graph) -> bool {
+    graph.blocks.iter().flat_map(|block| &block.insns).any(|insn| insn.flow == Flow::IndirectJump)
 }
