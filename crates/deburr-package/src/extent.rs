@@ -23,6 +23,8 @@ pub(crate) struct Extent {
     /// `PT_NOTE`.
     pub(crate) notes: Vec<Range<usize>>,
     loaded: Vec<Range<usize>>,
+    /// The end of what is loaded, in memory.
+    memory_end: u64,
     covered: Vec<Range<usize>>,
 }
 
@@ -58,27 +60,8 @@ impl Layout {
     }
 }
 
-/// Where tables of a 64-bit file begin.
+/// Section header tables of 64-bit files are aligned to this many bytes (gABI, `Elf64_Off`).
 pub(crate) const TABLE_ALIGNMENT: usize = 8;
-
-/// Bytes of section headers at the start of some bytes, if they are of a 64-bit file of so many bytes: of each, type, place, links,
-/// alignment and size of entries are those that a section can have.
-pub(crate) fn section_headers(bytes: &[u8], file: usize) -> usize {
-    const HEADER: usize = 64;
-    const MOST_SECTIONS: u32 = 0xffff;
-    let is_one = |header: &&[u8]| {
-        let half = |at: usize| le32(header, at).unwrap_or(u32::MAX);
-        let word = |at: usize| le64(header, at).unwrap_or(u64::MAX);
-        let (kind, size, alignment) = (half(4), word(32), word(48));
-        // What the gABI defines, and the range of operating systems.
-        let has_kind = (1..=20).contains(&kind) || (0x6fff_0000..=0x6fff_ffff).contains(&kind);
-        let has_place = word(24) <= file as u64 && (kind == SHT_NOBITS || size <= file as u64 - word(24));
-        let has_links = half(40) <= MOST_SECTIONS && half(44) <= file as u32;
-        let has_forms = (alignment == 0 || alignment.is_power_of_two()) && word(56) <= HEADER as u64;
-        has_kind && has_place && has_links && has_forms
-    };
-    HEADER * bytes.chunks_exact(HEADER).take_while(is_one).count()
-}
 
 /// The extent of a little-endian ELF file; `None` of another, and where there is no header.
 pub(crate) fn extent(bytes: &[u8]) -> Option<Extent> {
@@ -113,6 +96,36 @@ impl Extent {
             }
             end = end.max(range.end);
         }
+    }
+
+    /// The length of a section header table at the start of some bytes of a 64-bit file of so many bytes, in bytes. Every field has to
+    /// be one that a section can have, so that the table has no room for code: flags are known ones, and addresses end where memory does.
+    pub(crate) fn section_headers(&self, bytes: &[u8], file: usize) -> usize {
+        const HEADER: usize = 64;
+        const MAX_SECTIONS: u32 = 0xffff;
+        // The flags of the gABI, with SHF_GNU_RETAIN, SHF_X86_64_LARGE and SHF_EXCLUDE.
+        const FLAGS: u64 = 0xff7 | 0x0020_0000 | 0x1000_0000 | 0x8000_0000;
+        let file = file as u64;
+        let is_header = |header: &&[u8]| {
+            let half = |at: usize| le32(header, at).map_or(u64::MAX, u64::from);
+            let word = |at: usize| le64(header, at).unwrap_or(u64::MAX);
+            let (kind, address, offset, size, alignment) = (half(4), word(16), word(24), word(32), word(48));
+            // The types of the gABI, and the range of operating systems.
+            let has_type = (1..=20).contains(&kind) || (0x6fff_0000..=0x6fff_ffff).contains(&kind);
+            let has_place = offset <= file && (kind == u64::from(SHT_NOBITS) || size <= file - offset);
+            let has_links = half(0) <= file && half(40) <= u64::from(MAX_SECTIONS) && half(44) <= file;
+            let is_aligned = alignment == 0 || alignment.is_power_of_two() && address % alignment == 0;
+            let is_in_memory = address <= self.memory_end && size <= file.max(self.memory_end);
+            let has_entries = word(56) <= HEADER as u64;
+            has_type
+                && word(8) & !FLAGS == 0
+                && has_place
+                && has_links
+                && is_aligned
+                && is_in_memory
+                && has_entries
+        };
+        HEADER * bytes.chunks_exact(HEADER).take_while(is_header).count()
     }
 
     fn loads(&self, range: &Range<usize>) -> bool {
@@ -157,6 +170,10 @@ fn segments(bytes: &[u8], layout: &Layout, extent: &mut Extent) -> Option<()> {
         let place = range(offset, length, bytes.len());
         match le32(header, 0) {
             Some(PT_LOAD) => {
+                if let (Some(address), Some(size)) = (layout.wide(header, 16, 8), layout.wide(header, 40, 20))
+                {
+                    extent.memory_end = extent.memory_end.max(address.saturating_add(size));
+                }
                 extent.cover(place.clone());
                 extent.loaded.push(place);
             }

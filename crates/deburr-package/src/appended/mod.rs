@@ -8,7 +8,7 @@
 mod embedded;
 mod remnant;
 
-use crate::extent::{Extent, TABLE_ALIGNMENT, Unloaded, extent, section_headers};
+use crate::extent::{Extent, TABLE_ALIGNMENT, Unloaded, extent};
 use crate::known::Known;
 use crate::number::{be32, le16, le32, le64};
 use crate::sniff::{Format, Found, ISO_DESCRIPTOR, ends_in_zip, sniff};
@@ -24,7 +24,7 @@ pub enum Reading {
     Opens,
     /// It may hold machine code, and nothing here opens it.
     Closed,
-    /// It is not read, and its kind is not that of a program: a signature, a script, a few bytes.
+    /// It is not read, and is of a kind that does not hold machine code: a signature, a script, a few bytes.
     Inert,
 }
 
@@ -90,7 +90,7 @@ pub fn appended(bytes: &[u8]) -> Vec<Appended> {
         of_section(bytes, section, &mut found);
     }
     for gap in &extent.gaps {
-        of_gap(bytes, gap, &mut found);
+        of_gap(bytes, (&extent, gap), &mut found);
     }
     if extent.notes.iter().any(|range| is_script_of_node(bytes.get(range.clone()).unwrap_or_default())) {
         let range = extent.notes.last().cloned().unwrap_or_default();
@@ -178,9 +178,9 @@ fn of_section(bytes: &[u8], section: &Unloaded, found: &mut Vec<Appended>) {
     }
 }
 
-/// Adds what is in bytes that no header leads to: linkers leave zeros there, as do `strip` and `objcopy`; what adds a library to a file
-/// (patchelf, auditwheel) leaves the old table of sections.
-fn of_gap(bytes: &[u8], gap: &Range<usize>, found: &mut Vec<Appended>) {
+/// Adds what is in bytes that no header leads to. Linkers, `strip` and `objcopy` leave zeros there; patchelf and auditwheel leave the old
+/// section header table.
+fn of_gap(bytes: &[u8], (extent, gap): (&Extent, &Range<usize>), found: &mut Vec<Appended>) {
     let mut from = gap.start;
     let start = loop {
         let Some(zeros) = bytes.get(from..gap.end).and_then(zeros) else { return };
@@ -188,7 +188,7 @@ fn of_gap(bytes: &[u8], gap: &Range<usize>, found: &mut Vec<Appended>) {
         let start = from + zeros.count;
         // The first bytes of a table may be zeros.
         let table = (start - start % TABLE_ALIGNMENT).max(from);
-        match section_headers(bytes.get(table..gap.end).unwrap_or_default(), bytes.len()) {
+        match extent.section_headers(bytes.get(table..gap.end).unwrap_or_default(), bytes.len()) {
             0 => break start,
             length => from = table + length,
         }

@@ -304,8 +304,8 @@ fn a_table_of_sections_that_was_left_behind_holds_nothing() {
     };
     assert_eq!(beside(headers), []);
     let unknown = [("unknown data", Reading::Closed)];
-    // No section is of such a type, begins after the end, or has such an alignment.
-    for (place, value) in [(4, 0xff), (30, 0xff), (48, 3)] {
+    // A section does not have such a type, flag, address, place or alignment. Flags and address are 16 bytes: room for code and a jump.
+    for (place, value) in [(4, 0xff), (11, 0x08), (15, 0xc5), (19, 0xc5), (23, 0xc5), (30, 0xff), (48, 3)] {
         let mut changed = headers.to_vec();
         changed[2 * 64 + place] = value;
         assert_eq!(beside(&changed), unknown, "{place}");
