@@ -1,4 +1,4 @@
-//! `unchecked-id-register` on programs compiled here: ways in which programs keep and pass on whether they may read MIDR_EL1.
+//! `unchecked-id-register` on programs compiled here, which keep and pass on in many ways whether they may read MIDR_EL1.
 
 use deburr_core::{Request, check};
 use deburr_tests::toolchain::{compile, work_dir};

@@ -30,10 +30,10 @@ pub fn id_register_reads(image: &Image<'_>, program: &Program) -> Vec<CodeOffset
     queries.map(|mark| mark.at).collect()
 }
 
-/// The reads of identification registers of a file in which not each is tested by its function or all callers of that.
+/// The reads of identification registers of a file where the earlier rules find one untested in its function and in a caller.
 #[derive(Debug)]
 pub(crate) struct IdRegisterReads {
-    /// The program, in which they are what needs a feature.
+    /// The program, with these reads as the instructions that need a feature.
     pub program: Program,
     /// What is entered from outside.
     pub roots: BTreeMap<CodeOffset, Source>,
@@ -41,7 +41,7 @@ pub(crate) struct IdRegisterReads {
     pub verdicts: Vec<Verdict>,
 }
 
-/// Judges every function that reads identification registers; `None` where each is tested.
+/// Judges every function that reads identification registers; `None` if each read is tested.
 pub(crate) fn id_register_verdicts(
     image: &Image<'_>,
     linkage: &Linkage<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn id_register_verdicts(
 }
 
 /// Whether a function stores the address of a place inside itself, as `__builtin_setjmp` does: a handler of SIGILL may come
-/// back there (Valgrind tries its instructions so). Where the function itself jumps to such a place, that is a computed `goto`.
+/// back there (Valgrind tries its instructions so). If the function itself jumps there, it is a computed `goto`.
 fn may_come_back(file: &View<'_, '_>, start: CodeOffset) -> bool {
     let Some(function) = file.program.function_from(start) else { return false };
     let Some(graph) = file.graph(function) else { return false };

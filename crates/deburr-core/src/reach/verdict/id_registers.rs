@@ -9,21 +9,16 @@ use crate::function::Program;
 use crate::function::reach::{Reach, Verdict, id_register_verdicts};
 use crate::image::{Image, Linkage};
 
-/// Judges every function that reads identification registers, by address; none where each is tested.
+/// Judges every function that reads identification registers, by address; empty if each read is tested.
 pub(crate) fn unchecked_reads(image: &Image<'_>, linkage: &Linkage<'_>, program: &Program) -> Vec<Verdict> {
     let Some(mut reads) = id_register_verdicts(image, linkage, program) else { return Vec::new() };
     let Some(evaluation) = Evaluation::over(image, linkage, &reads.program, &reads.roots) else {
         return reads.verdicts;
     };
+    let hits = evaluation.hits();
     for verdict in &mut reads.verdicts {
-        let of = verdict.start;
-        let reads = reads.program.hits_by_function().filter(|(function, run)| {
-            let start = function.map(|function| reads.program.whole(function).start);
-            start.or(run.first().map(|hit| hit.at)) == Some(of)
-        });
-        let fates =
-            reads.flat_map(|(_, run)| run).map(|hit| (hit.at, evaluation.where_registers_are_hidden(hit.at)));
-        revise(verdict, fates);
+        let Some(hits) = hits.get(&verdict.start) else { continue };
+        revise(verdict, hits.iter().map(|hit| (hit.at, evaluation.where_registers_are_hidden(hit.at))));
     }
     reads.verdicts
 }

@@ -47,7 +47,7 @@ pub(crate) enum Fate {
     Dead,
     /// It is executed, on some input.
     Executed { path: Vec<Step> },
-    /// Neither is known.
+    /// The evaluation does not tell.
     Open,
 }
 
@@ -94,7 +94,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         if checks.any { Evaluation::over(image, linkage, program, &checks.roots) } else { None }
     }
 
-    /// The same of a file that may query nothing.
+    /// The same for a file that may lack queries.
     pub(crate) fn over(
         image: &'e Image<'a>,
         linkage: &'e Linkage<'a>,
@@ -228,7 +228,7 @@ impl<'e, 'a> Evaluation<'e, 'a> {
     }
 
     /// By function, its instructions above the first level.
-    fn hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
+    pub(super) fn hits(&self) -> BTreeMap<CodeOffset, Vec<FeatureHit>> {
         let program = self.file.program;
         let mut all: BTreeMap<CodeOffset, Vec<FeatureHit>> = BTreeMap::new();
         for (function, run) in program.hits_by_function() {

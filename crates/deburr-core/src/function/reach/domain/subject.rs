@@ -20,7 +20,7 @@ pub(crate) enum Subject {
         /// Whether nothing is known of words at fixed places. In a relocatable object those of other objects all seem to be
         /// at one place, and a word there may be AT_HWCAP.
         forgets_words: bool,
-        /// Whether a bit of an unknown word is taken for HWCAP_CPUID where it is in that place.
+        /// Whether a bit of an unknown word counts as HWCAP_CPUID if it is bit 11.
         guesses: bool,
     },
 }
