@@ -22,6 +22,8 @@ const SEV: u32 = 0xd503_209f;
 const SEVL: u32 = 0xd503_20bf;
 /// Maximum number of instructions of the path from a `wfe` back to it.
 const LONGEST: usize = 64;
+/// Maximum number of states of the search for such a path.
+const MAX_STATES: usize = 4096;
 
 /// A `wfe` in a loop that no event ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,17 +103,14 @@ fn ahead(graph: &Graph, home: usize, is_barred: &dyn Fn(&Insn) -> bool) -> BTree
     found
 }
 
-/// Maximum number of states of the search for a path back to a `wfe`.
-const MAX_STATES: usize = 4096;
-
 /// What is known at a place of a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
     /// Whether a location is marked, or an event is there.
     is_marked: bool,
-    /// Of registers that were compared with zero, by their width in bytes, whether they are it.
+    /// Whether registers are zero, by register and width in bytes, where a branch has told.
     zero: BTreeMap<(Reg, u8), bool>,
-    /// The register whose comparison with zero the flags are.
+    /// The register that the flags compare with zero.
     compared: Option<(Reg, u8)>,
     /// The zero flag.
     is_equal: Option<bool>,
@@ -293,7 +292,7 @@ mod tests {
     #[test]
     fn an_event_of_the_own_processor_ends_one_sleep() {
         let load = 0xb940_0001; // ldr w1, [x0]
-        // cbnz w1, #-8: of several sleeps, the first alone is none.
+        // cbnz w1, #-8: the first of several sleeps alone does not wait.
         assert_eq!(purpose(&[SEVL, WFE, load, 0x35ff_ffc1, RET]), Some(Purpose::Wait));
         // cbnz w1, #-12
         assert_eq!(purpose(&[SEVL, WFE, load, 0x35ff_ffa1, RET]), None);

@@ -419,7 +419,8 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
         }
     }
 
-    /// The loader, or code of another file, calls a function, with some arguments first. Returns the context that it enters, unless the function is irrelevant.
+    /// The loader, or code of another file, calls a function with these arguments. Returns the context that it enters, unless the
+    /// function is irrelevant.
     pub(crate) fn root(
         &mut self,
         address: u64,

@@ -265,18 +265,12 @@ impl Transfer<'_, '_, '_> {
             is_flag && !state.proven.is_empty() || value.discriminates(false) || value.is_tainted_flag();
         match memory.size {
             0..=4 if is_informative => drop(self.effects.facts.fields.insert(at)),
-            // What is packed into a wide word above other data. A word of features, whose first byte tells, is no flag.
-            8 => {
-                let byte = |number: i64| {
-                    value
-                        .shift(-8 * number as i32)
-                        .and_mask(crate::function::reach::domain::value::mask_of(1))
-                };
-                let tells = (0..8).find(|&number| byte(number).discriminates(false));
-                self.effects
-                    .facts
-                    .fields
-                    .extend(tells.filter(|&number| number > 0).map(|number| at.wrapping_add(number)));
+            // A flag may be packed above other data. The first byte of a word of features tells already: that is not a flag.
+            8 if value.discriminates(false) => {
+                let tells = |byte: &i64| value.shift(-8 * *byte as i32).truncate(1).discriminates(false);
+                if let Some(byte) = (0..8).find(tells).filter(|byte| *byte > 0) {
+                    self.effects.facts.fields.insert(at.wrapping_add(byte));
+                }
             }
             _ => {}
         }
