@@ -20,6 +20,8 @@ pub enum Unfit {
     HashesItself,
     /// It unpacks its code when it starts.
     Packed,
+    /// Its relocations could not all be read: they may hold pointers into a site.
+    Relocations,
     /// It was patched already.
     Patched,
 }
@@ -31,6 +33,7 @@ impl fmt::Display for Unfit {
             Unfit::Relocatable => "a relocatable object: rewrite what it is linked into, or compile it again",
             Unfit::Kernel => "the Linux kernel or a module of it, which changes its own code",
             Unfit::HashesItself => "it holds its own code against a stated hash (FIPS module)",
+            Unfit::Relocations => "it has relocations of a format or type that deburr does not read",
             Unfit::Packed => "its code is packed: unpack it first",
             Unfit::Patched => "deburr has patched it already: --revert gives the original back",
         })
@@ -60,6 +63,8 @@ pub(crate) fn unfit(image: &Image<'_>) -> Option<Unfit> {
         Some(Unfit::Relocatable)
     } else if Layout::of(image.bytes).is_ok_and(|layout| note::is_in(&layout)) {
         Some(Unfit::Patched)
+    } else if image.has_unread_relocations {
+        Some(Unfit::Relocations)
     } else if is_packed() {
         Some(Unfit::Packed)
     } else if is_hashed() {

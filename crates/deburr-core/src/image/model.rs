@@ -198,6 +198,8 @@ pub struct Image<'a> {
     pub loaded: Vec<Loaded<'a>>,
     /// Code that may be written to, by the flags of its section or segment.
     pub writable_code: Vec<Extent>,
+    /// Whether it has relocations that could not be read or are of unknown types, so that pointers to code may be missing.
+    pub has_unread_relocations: bool,
     /// Whether it is loaded where it says (`ET_EXEC`), so that code and data may hold whole addresses that nothing
     /// marks.
     pub is_fixed: bool,

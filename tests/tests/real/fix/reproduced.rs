@@ -3,9 +3,10 @@
 //!
 //! In: the sources of `tests/reproduced`. A name with an `m` at its end is the C program around an assembly file.
 
-use deburr_patch::Site;
+use deburr_patch::{PlanRequest, Site, plan};
 use deburr_tests::rewrite::{emulated, rewrite, with_lse};
 use deburr_tests::toolchain::{repository, require, run, work_dir};
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -58,6 +59,35 @@ fn nothing_that_was_rewritten_wrongly_is_rewritten() {
             assert!(before.contains("exit status: 0"), "{names:?}: {before}");
         }
     }
+}
+
+#[test]
+fn pointers_are_read_from_relocations_of_every_format() {
+    const CLANG: &str = "clang";
+    require(CLANG);
+    require("ld.lld");
+    let dir = work_dir("reproduced-relocations");
+    let sources = repository().join("tests/reproduced");
+    for (source, format) in [("rel_rel.S", "-z,rel"), ("rel_android.S", "--pack-dyn-relocs=android")] {
+        let file = dir.join(source).with_extension("so");
+        let link = ["--target=aarch64-linux-gnu", "-fuse-ld=lld", "-shared", "-nostdlib", source];
+        run(Command::new(CLANG)
+            .current_dir(&sources)
+            .args(link)
+            .arg(format!("-Wl,{format}"))
+            .arg("-o")
+            .arg(&file));
+        let rewritten = rewrite(&file, Some(with_lse()));
+        assert_eq!(rewritten.plan.sites, [], "{source}");
+        let refused: Vec<_> = rewritten.refusals().into_keys().map(|(_, reason)| reason).collect();
+        assert_eq!(refused, ["something branches or points into it"], "{source}");
+    }
+    let mut bytes = fs::read(dir.join("rel_android.so")).expect("a linked file");
+    let table = bytes.windows(4).position(|bytes| bytes == b"APS2").expect("a packed table");
+    bytes[table] = b'X';
+    let request = PlanRequest { target: Some(with_lse()), ..PlanRequest::default() };
+    let error = plan(&bytes, &request).expect_err("a pointer may be missing").to_string();
+    assert!(error.contains("relocations of a format or type that deburr does not read"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS, ThreadTemplate, 
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, PT_TLS, SHF_TLS, SHT_NOBITS, Section};
 use crate::image::parse::relocations::{
-    Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, may_hold_pointers, relr, words_of_data,
+    Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, formats, may_hold_pointers, relr,
+    words_of_data,
 };
 use crate::image::parse::symbols::SymbolTable;
 use crate::image::{Image, SymbolKind};
@@ -20,7 +21,8 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) 
     let tables = dynamic_tables(elf);
     out.cells.reserve(tables.iter().map(|table| table.len() / RELA).sum());
     out.thread_template = thread_template(elf);
-    for rela in tables.into_iter().flat_map(entries_of) {
+    let other = formats::other_tables(elf).entries;
+    for rela in tables.into_iter().flat_map(entries_of).chain(other) {
         if let Some(word) = thread_word(elf, symbols.as_ref(), &rela) {
             out.thread_words.push(word);
             continue;

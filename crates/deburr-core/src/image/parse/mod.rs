@@ -303,6 +303,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
         constants: constants(&elf),
         loaded: loaded(&elf),
         writable_code: writable_code(&elf),
+        has_unread_relocations: false,
         is_fixed: elf.is_fixed,
         build: build::facts(&elf, debug_file, &mut faults),
         faults,
@@ -344,6 +345,7 @@ fn parse<'a>(bytes: &'a [u8], debug_file: Option<&'a [u8]>) -> Result<Image<'a>,
     image.entries = found.entries;
     image.arrays = found.arrays;
     image.pointers = found.pointers;
+    image.has_unread_relocations = found.is_incomplete;
     image.transfers = found.transfers;
     image.addresses = found.addresses;
     Ok(image)

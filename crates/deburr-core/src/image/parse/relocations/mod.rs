@@ -5,6 +5,8 @@
 //! Follows the x86-64 psABI, "Relocation Types", the AArch64 ELF supplement, "Relocation", and the gABI,
 //! "Relative Relocation Table".
 
+pub(crate) mod formats;
+
 use super::ranges::CodeRanges;
 use super::symbols::SymbolTable;
 use crate::address::{Extent, Svma};
@@ -63,13 +65,23 @@ pub(crate) enum Dynamic {
 
 pub(crate) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     Some(match (arch, kind) {
-        (Arch::X86_64, 8) | (Arch::Aarch64, 1027) => Dynamic::Relative,
-        (Arch::X86_64, 1) | (Arch::Aarch64, 257) => Dynamic::Absolute,
-        (Arch::X86_64, 6 | 7) | (Arch::Aarch64, 1025 | 1026) => Dynamic::Slot,
+        // R_AARCH64_AUTH_RELATIVE, AUTH_ABS64 and AUTH_GLOB_DAT (PAuth ABI, "Relocations") sign what the others put there.
+        (Arch::X86_64, 8) | (Arch::Aarch64, 1027 | 1041) => Dynamic::Relative,
+        (Arch::X86_64, 1) | (Arch::Aarch64, 257 | 580) => Dynamic::Absolute,
+        (Arch::X86_64, 6 | 7) | (Arch::Aarch64, 1025 | 1026 | 1042) => Dynamic::Slot,
         (Arch::X86_64, 37) | (Arch::Aarch64, 1032) => Dynamic::Irelative,
         (Arch::X86_64, 5) | (Arch::Aarch64, 1024) => Dynamic::Copy,
         _ => return None,
     })
+}
+
+/// Whether a relocation of a linked file that [`dynamic_kind`] does not have puts no address of code in its place: none, and those
+/// of threads' variables.
+pub(crate) fn is_harmless(arch: Arch, kind: u32) -> bool {
+    match arch {
+        Arch::X86_64 => matches!(kind, 0 | 16 | 17 | 18 | 36),
+        Arch::Aarch64 => matches!(kind, 0 | 256 | 1028..=1031),
+    }
 }
 
 /// Where in the code of a linked file relocations apply, by address: code that the loader changes, or that another
@@ -113,6 +125,8 @@ pub(crate) struct Relocations<'a> {
     /// By address, and those of one address in their order.
     pub(crate) slots: Vec<(u64, Slot<'a>)>,
     pub(crate) arrays: Vec<(Extent, ArrayKind)>,
+    /// Whether some of a linked file could not be read, or are of unknown types.
+    pub(crate) is_incomplete: bool,
 }
 
 /// Entry point, `DT_INIT` and `DT_FINI`: addresses that need no relocation.
@@ -152,7 +166,9 @@ pub(crate) fn dynamic_tables<'a>(elf: &Elf<'a>) -> Vec<&'a [u8]> {
     let mut found: Vec<(u64, &'a [u8])> =
         sections.filter_map(|section| Some((section.svma, elf.data(section)?))).collect();
     if found.is_empty() {
-        for (table, size) in [(7, 8), (23, 2)] {
+        // DT_PLTREL: of which format DT_JMPREL is.
+        let is_plain = elf.dynamic_value(20) == Some(17);
+        for (table, size) in [(7, 8), (23, 2)].into_iter().filter(|&(table, _)| !is_plain || table == 7) {
             if let (Some(table), Some(size)) = (elf.dynamic_value(table), elf.dynamic_value(size)) {
                 found.extend(elf.bytes_of(table, size).map(|bytes| (table, bytes)));
             }
@@ -181,16 +197,31 @@ pub(crate) fn after_notes<'a>(elf: &Elf<'a>, segment: Extent) -> Option<&'a [u8]
 /// The addend of the relocation that fills in the word at an address.
 pub(crate) fn addend_at(elf: &Elf<'_>, svma: u64) -> Option<u64> {
     let tables = dynamic_tables(elf);
-    let mut relocations = tables.into_iter().flat_map(entries_of);
+    let mut relocations = tables.into_iter().flat_map(entries_of).chain(formats::other_tables(elf).entries);
     relocations
         .find(|rela| rela.offset == svma && dynamic_kind(elf.arch, rela.kind) == Some(Dynamic::Relative))
         .map(|rela| rela.addend.cast_unsigned())
 }
 
-/// Addresses of the words that the relative relocation table (`DT_RELR`) names, and their values in the file.
+/// Addresses of the words that the relative relocation tables name (`DT_RELR`, `DT_ANDROID_RELR`, `DT_AARCH64_AUTH_RELR`), and
+/// the addresses that they will hold.
 pub(crate) fn relr(elf: &Elf<'_>, mut found: impl FnMut(u64, u64)) {
-    let (Some(table), Some(size)) = (elf.dynamic_value(36), elf.dynamic_value(35)) else { return };
-    let Some(table) = elf.bytes_of(table, size) else { return };
+    for (table, size) in [(36, 35), (0x6fff_e000, 0x6fff_e001)] {
+        if let Some(table) = relr_table(elf, table, size) {
+            words_of_relr(elf, table, &mut found);
+        }
+    }
+    if let Some(table) = relr_table(elf, 0x7000_0012, 0x7000_0011).filter(|_| elf.arch == Arch::Aarch64) {
+        // The high half says how the address is to be signed.
+        words_of_relr(elf, table, &mut |at, word| found(at, i64::from(word as i32).cast_unsigned()));
+    }
+}
+
+fn relr_table<'a>(elf: &Elf<'a>, table: u64, size: u64) -> Option<&'a [u8]> {
+    elf.bytes_of(elf.dynamic_value(table)?, elf.dynamic_value(size)?)
+}
+
+fn words_of_relr(elf: &Elf<'_>, table: &[u8], found: &mut impl FnMut(u64, u64)) {
     // The bytes from the last word looked up on: neighbouring words come one after the other.
     let mut window: (u64, &[u8]) = (0, &[]);
     let mut word = |svma: u64| {
@@ -271,6 +302,12 @@ fn read_linked<'a>(
         })
         .collect();
     out.pointers.reserve(found.iter().map(|found| found.pointers.len()).sum());
+    let other = formats::other_tables(elf);
+    out.is_incomplete = !other.faults.is_empty() || found.iter().any(|found| found.is_incomplete);
+    faults.extend(other.faults);
+    for rela in &other.entries {
+        read_dynamic(elf, ranges, &is_array, symbols, rela, out);
+    }
     for found in found {
         out.pointers.extend(found.pointers);
         out.entries.extend(found.entries);
@@ -284,9 +321,6 @@ fn read_linked<'a>(
             }
         }
     });
-    if elf.dynamic_value(0x6000_000f).is_some() || elf.dynamic_value(0x6000_0011).is_some() {
-        faults.push("packed Android relocations: left out".to_owned());
-    }
     if elf.is_fixed {
         let values = words_of_data(elf, ranges.bounds()).map(|(_, value)| value);
         out.pointers.extend(values.filter(|&value| ranges.contains(value)).map(Svma));
@@ -302,7 +336,10 @@ fn read_dynamic<'a>(
     rela: &Rela,
     out: &mut Relocations<'a>,
 ) {
-    let Some(kind) = dynamic_kind(elf.arch, rela.kind) else { return };
+    let Some(kind) = dynamic_kind(elf.arch, rela.kind) else {
+        out.is_incomplete |= !is_harmless(elf.arch, rela.kind);
+        return;
+    };
     // Nearly all are of this kind, and most of them lead to data.
     if kind == Dynamic::Relative && !ranges.contains(rela.addend.cast_unsigned()) {
         return;
