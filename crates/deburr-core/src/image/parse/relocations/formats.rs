@@ -4,7 +4,7 @@
 //! "Relocation"), and of Android's packed tables, `DT_ANDROID_REL` and `DT_ANDROID_RELA` (bionic,
 //! `linker_reloc_iterators.h`); and what could not be read.
 
-use super::{Dynamic, Rela, dynamic_kind};
+use super::entries::{Dynamic, Rela, dynamic_kind};
 use crate::image::elf::{Elf, u64_at};
 use gimli::{EndianSlice, LittleEndian, Reader};
 
