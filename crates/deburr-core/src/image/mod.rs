@@ -36,5 +36,6 @@ pub use model::{
 };
 pub use name::Name;
 pub use needed::{Needed, needed};
+pub use parse::beside::{executable_beside_code, functions_beside_code};
 pub use parse::build::isa_needed_of;
 pub use parse::relocations::relocated_code;

@@ -2,18 +2,16 @@
 //!
 //! In: how control goes through a file, and the runs of instructions that are to change. Out: [`Entries`]:
 //! every branch, every known target of an indirect jump, and every place that holds the address of one of
-//! them. Such places are relocations, symbols, unwind tables and their landing pads, and `adr`. In a file
-//! that is loaded where it says (`ET_EXEC`), so are any 4 or 8 bytes with the address as their value, and any
-//! `movz`/`movk` that makes it.
+//! them. Such places are relocations, symbols, unwind tables and their landing pads, and code that makes the
+//! address. In a file that is loaded where it says (`ET_EXEC`), so are any 4 or 8 bytes with the address as
+//! their value. What the loader maps executable beside code is code, too.
 
+use super::flow::made::Maker;
 use super::flow::{Flow, edges};
 use super::obstacle::Detail;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Loaded;
 use rayon::prelude::*;
-
-/// Instructions within which an address is put together from its 16-bit parts.
-const PARTS_WITHIN: usize = 64;
 
 /// Something that enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +63,7 @@ impl Entries {
         }
         found.extend(marks(flow).filter(|entry| runs.contain(entry.to)));
         found.par_extend(addresses(flow, &runs));
+        found.par_extend(pointers_beside(flow, &runs));
         if flow.image.is_fixed {
             found.extend(values(&flow.image.loaded, &runs));
         }
@@ -93,6 +92,7 @@ fn marks<'f>(flow: &'f Flow<'_, '_>) -> impl Iterator<Item = Entry> + 'f {
     let pointers = image.pointers.iter().map(move |&to| mark(to, Detail::Pointer));
     let entries = image.entries.iter().map(move |&to| mark(to, Detail::Pointer));
     let symbols = image.symbols.iter().map(move |symbol| mark(symbol.svma, Detail::Symbol));
+    let pads = image.landing_pads.iter().map(move |&to| mark(to, Detail::Unwind));
     let frames = image.frames.iter().map(move |frame| mark(frame.extent.start, Detail::Unwind));
     let functions =
         flow.program.functions().iter().map(move |function| mark(image.svma(function.start), Detail::Start));
@@ -100,56 +100,55 @@ fn marks<'f>(flow: &'f Flow<'_, '_>) -> impl Iterator<Item = Entry> + 'f {
         .program
         .references()
         .map(move |reference| mark(image.svma(reference.to), Detail::Address(image.svma(reference.from))));
-    pointers.chain(entries).chain(symbols).chain(frames).chain(functions).chain(references)
+    pointers.chain(entries).chain(symbols).chain(pads).chain(frames).chain(functions).chain(references)
 }
 
-/// The addresses that code makes: by `adr`, and by `movz` and `movk` in a file that is loaded where it says.
+/// The addresses that code makes, and where what runs beside it goes.
 fn addresses<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterator<Item = Entry> + 'f {
-    const PIECE: usize = 1 << 16;
     let image = flow.image;
-    image.code.par_iter().flat_map(move |code| {
-        let words = code.bytes.as_chunks::<4>().0;
-        (0..words.len().div_ceil(PIECE)).into_par_iter().flat_map_iter(move |piece| {
-            let first = piece * PIECE;
-            let last = words.len().min(first + PIECE);
-            (first..last).flat_map(move |index| {
-                let at = image.svma(code.at + 4 * index as u32);
-                let word = words.get(index).map_or(0, |word| u32::from_le_bytes(*word));
-                let adr = edges::adr_distance(word).map(|distance| at.offset(distance));
-                let parts = image.is_fixed.then(|| from_parts(words, index)).flatten().map(Svma);
-                let made = adr.into_iter().chain(parts).filter(|&to| runs.contain(to));
-                made.map(move |to| Entry { to, from: None, detail: Detail::Address(at) })
-            })
-        })
-    })
+    let made = flow.pieces().flat_map_iter(move |(start, words)| {
+        let mut found = Vec::new();
+        Maker::new(image).read(start, words, |at, to| {
+            if runs.contain(to) {
+                found.push(Entry { to, from: None, detail: Detail::Address(at) });
+            }
+        });
+        found
+    });
+    made.chain(beside(flow, runs))
 }
 
-/// The value that a `movk` completes in a register, with the nearest `movz` and `movk` before it.
-fn from_parts(words: &[[u8; 4]], index: usize) -> Option<u64> {
-    let word = u32::from_le_bytes(*words.get(index)?);
-    // movz, movk
-    let part = |word: u32| {
-        let is_part = matches!(word & 0x7f80_0000, 0x5280_0000 | 0x7280_0000);
-        is_part.then_some((word & 31, word >> 21 & 3, u64::from(word >> 5 & 0xffff)))
-    };
-    let (register, which, value) = part(word)?;
-    let (mut value, mut known) = (value << (16 * which), 1u32 << which);
-    for word in words.get(index.saturating_sub(PARTS_WITHIN)..index)?.iter().rev() {
-        let word = u32::from_le_bytes(*word);
-        let Some((other, which, bits)) = part(word).filter(|(other, ..)| *other == register) else {
-            continue;
+/// What words beside code branch to, and the addresses that they make.
+fn beside(flow: &Flow<'_, '_>, runs: &Runs) -> Vec<Entry> {
+    let words: Vec<(Svma, u32)> =
+        flow.words_beside_code().iter().map(|(&at, &word)| (Svma(at), word)).collect();
+    let mut found: Vec<Entry> = Vec::new();
+    for run in words.chunk_by(|before, after| before.0.offset(4) == after.0) {
+        let Some(&(start, _)) = run.first() else { continue };
+        let bytes: Vec<[u8; 4]> = run.iter().map(|(_, word)| word.to_le_bytes()).collect();
+        let mut add = |to: Svma, detail: Detail| {
+            if runs.contain(to) {
+                found.push(Entry { to, from: None, detail });
+            }
         };
-        let _ = other;
-        if known >> which & 1 == 0 {
-            value |= bits << (16 * which);
-            known |= 1 << which;
-        }
-        // movz leaves zeros elsewhere.
-        if word & 0x2000_0000 == 0 {
-            break;
+        Maker::new(flow.image).read(start, &bytes, |at, to| add(to, Detail::Address(at)));
+        for &(at, word) in run {
+            if let Some(distance) = edges::distance(word) {
+                add(at.offset(distance), Detail::Branch(at));
+            }
         }
     }
-    Some(value)
+    found
+}
+
+/// What is at the distance from a pointer that some jump adds to one.
+fn pointers_beside<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterator<Item = Entry> + 'f {
+    flow.distances_from_pointers().par_iter().flat_map_iter(move |&(distance, jump)| {
+        flow.pointed_to().iter().filter_map(move |&pointed| {
+            let to = flow.image.svma(pointed).offset(distance);
+            runs.contain(to).then_some(Entry { to, from: None, detail: Detail::Branch(jump) })
+        })
+    })
 }
 
 /// Every value of 4 bytes, as the low half of a pointer or as a whole one: at any place in data, and at

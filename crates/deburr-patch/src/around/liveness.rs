@@ -13,7 +13,7 @@ use super::flow::{Flow, edges};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::image::SymbolOrigin;
-use deburr_core::insn::{self, Class, Insn, Reg};
+use deburr_core::insn::{self, Insn, Reg};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -22,6 +22,8 @@ use std::sync::OnceLock;
 pub(crate) struct Liveness {
     /// By register; where it may be read, or handed to code that is not known.
     handed: [OnceLock<Reaching>; 31],
+    /// By register; where it may be read.
+    read: [OnceLock<Reaching>; 31],
 }
 
 impl Liveness {
@@ -46,7 +48,62 @@ impl Liveness {
         });
         // What is written again before control leaves the function, nobody else sees.
         let is_unseen = !is_scratch || !is_new || number >= 16;
-        !live.contains(at) && (is_unseen || may_clobber(flow, at, number, 0))
+        !live.contains(at) && (is_unseen || self.may_clobber(flow, at, number, 0))
+    }
+
+    /// Whether no caller of the function around a place can rely on x`number` being kept.
+    fn may_clobber(&self, flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usize) -> bool {
+        self.overwrites(flow, at, number) || self.has_known_callers(flow, at, number, depth)
+    }
+
+    /// Whether the function around a place overwrites x`number` and reads nowhere what its caller had there: whoever keeps a
+    /// register reads it first, wherever the value then goes.
+    fn overwrites(&self, flow: &Flow<'_, '_>, at: CodeOffset, number: u8) -> bool {
+        let register = Reg::general(number);
+        let Some(home) = flow.program.whole_index_at(at) else { return false };
+        let Some(function) = flow.program.functions().get(home) else { return false };
+        let writes = |at| flow.decode(at).is_some_and(|insn: Insn| insn.writes.contains(register));
+        let Some(cell) = self.read.get(usize::from(number)) else { return false };
+        function.start.words_until(function.end).any(writes) && {
+            let read = cell.get_or_init(|| live(flow, number, |_, _| false));
+            !read.contains(function.start)
+        }
+    }
+
+    /// Whether all that calls the function around a place are calls in this file, and no caller of one of those
+    /// can rely on x`number` either. (Whether they read it themselves, liveness says.)
+    fn has_known_callers(&self, flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usize) -> bool {
+        /// Callers of callers.
+        const DEPTH: usize = 8;
+        let Some(function) =
+            flow.program.whole_index_at(at).and_then(|home| flow.program.functions().get(home))
+        else {
+            return false;
+        };
+        let start = flow.image.svma(function.start);
+        let is_exported = flow
+            .image
+            .symbols
+            .get(flow.image.symbols.partition_point(|symbol| symbol.svma < start)..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|symbol| symbol.svma == start)
+            .any(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
+        if depth > DEPTH || is_exported {
+            return false;
+        }
+        let is_pointed_to = function.start.words_until(function.end).any(|at| flow.is_pointed_to(at));
+        let edges = flow.edges.range(function.start..function.end);
+        let mut outside = edges.iter().filter(|(_, from)| !function.contains(*from)).peekable();
+        let home = flow.program.whole_index_at(function.start);
+        !is_pointed_to
+            && outside.peek().is_some()
+            && outside.all(|&(to, from)| {
+                let is_call = flow.decode(from).is_some_and(|insn| matches!(insn.flow, insn::Flow::Call(_)));
+                let is_own_part = flow.program.whole_index_at(from) == home;
+                is_own_part
+                    || (!is_call || to == function.start) && self.may_clobber(flow, from, number, depth + 1)
+            })
     }
 }
 
@@ -95,64 +152,4 @@ fn leaves(word: u32) -> bool {
 /// `svc`, `hvc`, `smc`
 const fn is_system_call(word: u32) -> bool {
     word & 0xffe0_001c == 0xd400_0000 && word & 3 != 0
-}
-
-/// Whether no caller of the function around a place can rely on x`number` being kept.
-fn may_clobber(flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usize) -> bool {
-    overwrites(flow, at, number) || has_known_callers(flow, at, number, depth)
-}
-
-/// Whether the function around a place overwrites x`number` and does not save it.
-fn overwrites(flow: &Flow<'_, '_>, at: CodeOffset, number: u8) -> bool {
-    let register = Reg::general(number);
-    let Some(home) = flow.program.whole_index_at(at) else { return false };
-    let functions = flow.program.functions();
-    let Some(function) = functions.get(home) else { return false };
-    let on_stack = |insn: &Insn| {
-        let base = insn.memory.and_then(|memory| memory.base);
-        base == Some(Reg::SP) || base == Some(Reg::FRAME)
-    };
-    let mut is_overwritten = false;
-    for at in function.start.words_until(function.end) {
-        let Some(insn) = flow.decode(at) else { continue };
-        if insn.class == Class::Store && insn.src.contains(&Some(register)) && on_stack(&insn) {
-            return false;
-        }
-        is_overwritten |= insn.writes.contains(register) && !on_stack(&insn);
-    }
-    is_overwritten
-}
-
-/// Whether all that calls the function around a place are calls in this file, and no caller of one of those
-/// can rely on x`number` either. (Whether they read it themselves, liveness says.)
-fn has_known_callers(flow: &Flow<'_, '_>, at: CodeOffset, number: u8, depth: usize) -> bool {
-    /// Callers of callers.
-    const DEPTH: usize = 8;
-    let Some(function) = flow.program.whole_index_at(at).and_then(|home| flow.program.functions().get(home))
-    else {
-        return false;
-    };
-    let start = flow.image.svma(function.start);
-    let is_exported = flow
-        .image
-        .symbols
-        .get(flow.image.symbols.partition_point(|symbol| symbol.svma < start)..)
-        .unwrap_or_default()
-        .iter()
-        .take_while(|symbol| symbol.svma == start)
-        .any(|symbol| symbol.origin == SymbolOrigin::Dynsym && symbol.is_global);
-    if depth > DEPTH || is_exported {
-        return false;
-    }
-    let is_pointed_to = function.start.words_until(function.end).any(|at| flow.is_pointed_to(at));
-    let edges = flow.edges.range(function.start..function.end);
-    let mut outside = edges.iter().filter(|(_, from)| !function.contains(*from)).peekable();
-    let home = flow.program.whole_index_at(function.start);
-    !is_pointed_to
-        && outside.peek().is_some()
-        && outside.all(|&(to, from)| {
-            let is_call = flow.decode(from).is_some_and(|insn| matches!(insn.flow, insn::Flow::Call(_)));
-            let is_own_part = flow.program.whole_index_at(from) == home;
-            is_own_part || (!is_call || to == function.start) && may_clobber(flow, from, number, depth + 1)
-        })
 }

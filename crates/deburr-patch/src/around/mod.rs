@@ -10,6 +10,7 @@
 //! | `flow/` | where control goes, and where it comes from |
 //! | `backward` | from where control may come to some instructions |
 //! | `entries` | what enters some instructions |
+//! | `beside` | which words run that are in no section of code |
 //! | `liveness` | whether anything relies on what a register held |
 //! | `after_call` | whether anything relies on what the call of a helper leaves |
 //! | `monitor` | who relies on the monitor that a load-exclusive arms |
@@ -23,6 +24,7 @@ mod after_call;
 mod backward;
 mod barrier;
 pub(crate) mod before;
+mod beside;
 mod entries;
 mod flow;
 pub(crate) mod helper;

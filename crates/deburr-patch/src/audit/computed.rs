@@ -1,11 +1,10 @@
-//! Patch stage, audit: code → the addresses of code that it computes, in a straight line.
+//! Patch stage, audit: code → the addresses that it computes, in a straight line.
 //!
 //! In: some instructions. Out: what `adr`, `adrp` with one or more `add`, and in files that are loaded where
-//! they say `movz` with `movk` make, where that is in code. A register keeps what it got until something
+//! they say `movz` with `movk` make. A register keeps what it got until something
 //! overwrites it for certain, whatever branches are between: that finds too much, which costs a refusal.
 
 use super::fields::{self, added, address};
-use deburr_core::address::CodeOffset;
 use deburr_core::image::Image;
 
 /// Instructions for which a register is remembered.
@@ -20,12 +19,8 @@ struct Known {
     is_page: bool,
 }
 
-/// All addresses in code that instructions from an address on compute.
-pub(crate) fn addresses(
-    image: &Image<'_>,
-    start: deburr_core::address::Svma,
-    words: &[[u8; 4]],
-) -> Vec<CodeOffset> {
+/// All addresses that instructions from an address on compute, of code or data.
+pub(crate) fn addresses(image: &Image<'_>, start: deburr_core::address::Svma, words: &[[u8; 4]]) -> Vec<u64> {
     let mut known: [Option<Known>; 32] = [None; 32];
     let mut found = Vec::new();
     for (index, bytes) in words.iter().enumerate() {
@@ -56,12 +51,8 @@ pub(crate) fn addresses(
         } else {
             None
         };
-        let is_address = |known: &Known| !known.is_page && known.value.is_multiple_of(4);
-        found.extend(
-            made.as_ref()
-                .filter(|made| is_address(made))
-                .and_then(|made| image.code_offset(deburr_core::address::Svma(made.value))),
-        );
+        let is_address = |known: &Known| !known.is_page;
+        found.extend(made.as_ref().filter(|made| is_address(made)).map(|made| made.value));
         if let Some(register) = known.get_mut(to) {
             *register = made;
         }

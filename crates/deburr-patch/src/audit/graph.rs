@@ -25,6 +25,8 @@ pub(crate) struct Graph<'a> {
     entries: Vec<CodeOffset>,
     /// Those that code outside of the file, or a pointer, may lead to.
     exposed: Vec<CodeOffset>,
+    /// All addresses that code computes, by value, without duplicates.
+    computed: Vec<u64>,
     /// Functions, or what is known of their extents, by address.
     functions: Vec<(CodeOffset, CodeOffset)>,
 }
@@ -33,12 +35,13 @@ impl<'a> Graph<'a> {
     pub(crate) fn of(image: &'a Image<'a>) -> Graph<'a> {
         let ((edges, computed), marked) = rayon::join(|| scan(image), || marked(image));
         let (mut exposed, named) = marked;
-        exposed.extend(computed);
+        let places = computed.iter().filter(|address| address.is_multiple_of(4));
+        exposed.extend(places.filter_map(|&address| image.code_offset(Svma(address))));
         sort(&mut exposed);
         let mut entries = exposed.clone();
         entries.extend(named);
         sort(&mut entries);
-        Graph { image, edges, entries, exposed, functions: functions(image) }
+        Graph { image, edges, entries, exposed, computed, functions: functions(image) }
     }
 
     /// Adds jumps through tables, as source and targets.
@@ -81,6 +84,11 @@ impl<'a> Graph<'a> {
     pub(crate) fn entry_in(&self, start: CodeOffset, end: CodeOffset) -> Option<CodeOffset> {
         let at = self.entries.partition_point(|entry| *entry <= start);
         self.entries.get(at).copied().filter(|entry| *entry < end)
+    }
+
+    /// The next address after one that code computes: what begins there is not what begins here.
+    pub(crate) fn computed_after(&self, address: u64) -> Option<u64> {
+        self.computed.get(self.computed.partition_point(|&computed| computed <= address)).copied()
     }
 
     /// Whether something other than a direct branch may lead to an offset.
@@ -189,7 +197,7 @@ fn sort(places: &mut Vec<CodeOffset>) {
 }
 
 /// Direct branches, and the addresses that code computes.
-fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
+fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<u64>) {
     let (mut edges, mut addresses) = (Vec::new(), Vec::new());
     for code in &image.code {
         let words = code.bytes.as_chunks::<4>().0;
@@ -214,6 +222,8 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<CodeOffset>) {
         }));
     }
     edges.par_sort_unstable_by_key(as_number);
+    addresses.par_sort_unstable();
+    addresses.dedup();
     (edges, addresses)
 }
 

@@ -4,14 +4,14 @@
 //! written; or the bits of it that are zero on every path to the place. Calls are followed into their callees
 //! and returns to all callers that the file has. A caller that is not seen relies on no more than the
 //! procedure call standard says (AAPCS64, 6.1.1 "General-purpose Registers"), and on what the function keeps.
-//! By `-fipa-ra` and `preserve_most`, a register that the function does not write already, or saves, stays as
-//! it is. x16 and x17 a linker's veneer may overwrite at any call.
+//! By `-fipa-ra` and `preserve_most`, a register that the function does not write already, or reads first,
+//! stays as it is. x16 and x17 a linker's veneer may overwrite at any call.
 
 use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
 use super::tables::Jumps;
 use deburr_core::address::CodeOffset;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Instructions that are looked at for one register.
 const MOST: usize = 1 << 13;
@@ -43,7 +43,7 @@ struct Callers {
     calls: Vec<CodeOffset>,
     /// Whether others may.
     others: bool,
-    /// Registers that the function overwrites and does not save.
+    /// Where others may: registers that the function overwrites, whatever they had at its entries.
     overwritten: u32,
 }
 
@@ -158,7 +158,7 @@ impl Search<'_> {
         if self.wanted & VENEER != 0 {
             return Some(());
         }
-        let callers = callers(self.graph, within)?;
+        let callers = callers(self.graph, self.jumps, within)?;
         if callers.others {
             self.is_unknown_to_others()?;
             (self.wanted & callers.overwritten & !KEPT != 0).then_some(())?;
@@ -175,7 +175,7 @@ impl Search<'_> {
 }
 
 /// Who calls the function around a place; `None`: too much to follow.
-fn callers(graph: &Graph<'_>, within: CodeOffset) -> Option<Callers> {
+fn callers(graph: &Graph<'_>, jumps: &Jumps, within: CodeOffset) -> Option<Callers> {
     let (mut seen, mut pending) = (HashSet::new(), vec![within]);
     let mut found = Callers { calls: Vec::new(), others: false, overwritten: 0 };
     while let Some(at) = pending.pop() {
@@ -190,31 +190,65 @@ fn callers(graph: &Graph<'_>, within: CodeOffset) -> Option<Callers> {
         graph.predecessors(at, |before| pending.push(before));
     }
     found.others |= found.calls.is_empty();
-    found.overwritten = overwritten(graph, graph.function(within), &seen);
+    if found.others {
+        let own = graph.function(within);
+        let is_entered = |at: &CodeOffset| graph.is_exposed(*at) || graph.calls(*at).next().is_some();
+        let entries = seen.iter().copied().filter(is_entered).chain([own.0]).collect();
+        found.overwritten = overwritten(graph, own, &seen) & !read_first(graph, jumps, entries);
+    }
     Some(found)
 }
 
-/// Registers that a function overwrites for good.
+/// Registers that may be read before they are written, from some places on; calls are passed. Where a function keeps one, by
+/// whatever means, it reads it first.
+fn read_first(graph: &Graph<'_>, jumps: &Jumps, entries: Vec<CodeOffset>) -> u32 {
+    let mut found = 0;
+    let mut pending: Vec<(CodeOffset, u32)> = entries.into_iter().map(|at| (at, ALL)).collect();
+    // Registers that may be as at an entry, by place.
+    let mut incoming: HashMap<CodeOffset, u32> = HashMap::new();
+    while let Some((at, mask)) = pending.pop() {
+        if incoming.len() > MOST {
+            return ALL;
+        }
+        let known = incoming.entry(at).or_default();
+        let new = mask & !*known;
+        *known |= new;
+        let Some(word) = graph.word(at).filter(|_| new != 0) else { continue };
+        let named = fields::registers(word);
+        found |= named.reads & new;
+        let rest = new & !named.kills;
+        match fields::flow(word) {
+            _ if rest == 0 => {}
+            Flow::Stop | Flow::Return => {}
+            Flow::Call(_) | Flow::IndirectCall => {
+                pending.extend(graph.offset(at, 4).map(|next| (next, rest)));
+            }
+            Flow::IndirectJump => {
+                let exposed = || graph.exposed_in(graph.function(at));
+                let targets = jumps.of_table(at).unwrap_or_else(exposed);
+                pending.extend(targets.iter().map(|&to| (to, rest)));
+            }
+            Flow::Next | Flow::Jump(_) | Flow::Branch(_) => {
+                graph.successors(at, |next| pending.push((next, rest)));
+            }
+        }
+    }
+    found
+}
+
+/// Registers that a function overwrites.
 fn overwritten(
     graph: &Graph<'_>,
     (start, end): (CodeOffset, CodeOffset),
     before: &HashSet<CodeOffset>,
 ) -> u32 {
-    let own = start.words_until(end).take(MOST);
-    let (mut written, mut saved) = (0, 0);
-    for at in own.chain(before.iter().copied()) {
-        let Some(word) = graph.word(at) else { continue };
+    let own = start.words_until(end).take(MOST).chain(before.iter().copied());
+    own.filter_map(|at| graph.word(at)).fold(0, |written, word| {
         let named = fields::registers(word);
-        let is_of_stack = word & 0x0a00_0000 == 0x0800_0000 && word >> 5 & 31 == 31;
-        match fields::flow(word) {
-            // Through a register, or to where the file ends, whatever a call may overwrite is.
-            Flow::IndirectCall => written |= named.writes,
-            _ if is_of_stack && named.kills == 0 => saved |= named.reads,
-            _ if is_of_stack => {}
-            _ => written |= named.kills,
-        }
-    }
-    written & !saved
+        // Through a register, or to where the file ends, whatever a call may overwrite is.
+        let is_call = matches!(fields::flow(word), Flow::IndirectCall);
+        written | if is_call { named.writes } else { named.kills }
+    })
 }
 
 /// From which bit on a register is zero wherever control comes to a place; 64 where nothing is known.

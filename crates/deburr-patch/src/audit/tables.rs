@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 
 /// Instructions that are looked at for what wrote a register.
-const FAR: usize = 512;
+const FAR: usize = 4096;
 /// Definitions that one register may come from, and definitions of definitions.
 const MOST: usize = 16;
 const DEPTH: usize = 6;
@@ -307,7 +307,9 @@ fn enumerate(graph: &Graph<'_>, base: u64, element: &Element, depth: usize) -> O
     let mut found: Vec<CodeOffset> = Vec::new();
     let function = graph.function(load);
     let is_inside = |at: &CodeOffset| (function.0..function.1).contains(at);
-    for index in 0..count.unwrap_or(LONGEST) {
+    // A table of unknown length ends where something else begins.
+    let room = graph.computed_after(first).map_or(LONGEST, |next| ((next - first) / size).min(LONGEST));
+    for index in 0..count.unwrap_or(room) {
         let Some(value) = read(graph, first.wrapping_add(index.wrapping_mul(size)), size) else { break };
         let value = match signed {
             Some(bits) if bits < 64 => ((value << (64 - bits)).cast_signed() >> (64 - bits)).cast_unsigned(),

@@ -31,7 +31,7 @@ fn register_or_sp(word: u32, low: u32) -> Register {
     Register(bits(word, low + 4, low) as u8)
 }
 
-fn width(word: u32) -> Width {
+pub(super) fn width(word: u32) -> Width {
     Width(if is_set(word, 31) { 64 } else { 32 })
 }
 
@@ -132,7 +132,7 @@ fn logic(opcode: u32) -> Logic {
 }
 
 /// The immediate of the logical instructions: `DecodeBitMasks` of the Arm ARM's pseudocode.
-fn bitmask(word: u32, width: Width) -> Option<u64> {
+pub(super) fn bitmask(word: u32, width: Width) -> Option<u64> {
     let (n, immr, imms) = (bits(word, 22, 22), bits(word, 21, 16), bits(word, 15, 10));
     let length = (n << 6 | !imms & 0x3f).checked_ilog2()?;
     if length == 0 || n == 1 && width.0 == 32 {

@@ -19,3 +19,8 @@ pub(crate) use decode::{decode, plain_load};
 pub(crate) use insn::{
     AtomicOp, Field, Insn, Logic, Operand, Reference, Register, SP, Shift, Step, Test, Width, ZERO,
 };
+
+/// The immediate of a logical instruction; `None` where its fields stand for none.
+pub(crate) fn bitmask(word: u32) -> Option<u64> {
+    decode::bitmask(word, decode::width(word))
+}

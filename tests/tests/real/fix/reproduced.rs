@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 const SHARED: &[&str] = &["-shared", "-nostdlib"];
+const ONE_SEGMENT: &[&str] = &["-shared", "-nostdlib", "-Wl,-z,noseparate-code"];
 const FIXED: &[&str] = &["-no-pie", "-static", "-nostdlib", "-Wl,-e,f"];
 const PROGRAM: &[&str] = &["-O2", "-static"];
 
@@ -20,6 +21,21 @@ const CASES: &[(&[&str], &[&str], &[&str])] = &[
     (&["barrier_dc2.S"], SHARED, &["f"]),
     (&["offset_table32.S"], SHARED, &["f", "g"]),
     (&["wfe_far.S"], SHARED, &["lock"]),
+    (&["rodcode.S"], ONE_SEGMENT, &["f"]),
+    (&["comp_adr_idx.S"], SHARED, &["f"]),
+    (&["adrp_mov_add.S"], SHARED, &["f"]),
+    (&["tbl_data.S"], SHARED, &["f"]),
+    (&["tbl_ret.S"], SHARED, &["f"]),
+    (&["tbl_mul.S"], SHARED, &["f"]),
+    (&["ptr_plus4.S"], SHARED, &["f"]),
+    (&["enteredm.c", "comp_adr_idx.S"], PROGRAM, &["f"]),
+    (&["enteredm.c", "adrp_mov_add.S"], PROGRAM, &["f"]),
+    (&["enteredm.c", "tbl_data.S"], PROGRAM, &["f"]),
+    (&["enteredm.c", "tbl_ret.S"], PROGRAM, &["f"]),
+    (&["lp_nohdr.S"], SHARED, &["f"]),
+    (&["savem.c", "save_fp.S"], PROGRAM, &["f"]),
+    (&["savem.c", "save_x17.S"], PROGRAM, &["f"]),
+    (&["savem.c", "save_stack_alias.S"], PROGRAM, &["f"]),
     (&["literal_pool.S"], FIXED, &["f", "g"]),
     (&["movz_movk_abs.S"], FIXED, &["f", "g"]),
     (&["ptr_table_abs32.S"], FIXED, &["f", "g"]),

@@ -4,6 +4,7 @@
 //! ranges are in the file and do not overlap; every address kept is in one of them.
 //! Follows the gABI, "Sections" and "Program Header".
 
+pub(super) mod beside;
 pub(super) mod build;
 mod cold;
 pub(super) mod companion;

@@ -125,9 +125,9 @@ pub(crate) fn distance(word: u32) -> Option<i64> {
     }
 }
 
-/// How far away, in bytes, the address is that `adr` makes.
-pub(crate) fn adr_distance(word: u32) -> Option<i64> {
-    (word & 0x9f00_0000 == 0x1000_0000).then(|| field(word, 5, 19) | i64::from(word >> 29 & 3))
+/// The distance of `adr`, in bytes, or of `adrp`, in pages; but for the lowest two bits, that of a literal in bytes.
+pub(crate) fn address_distance(word: u32) -> i64 {
+    field(word, 5, 19) | i64::from(word >> 29 & 3)
 }
 
 /// A signed field that counts instructions, in bytes.

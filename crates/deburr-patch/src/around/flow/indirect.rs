@@ -1,16 +1,18 @@
 //! Patch stage: where indirect jumps go.
 //!
-//! In: an image and its program. Out: [`Indirect`]: the targets of every `br` and `blr` that computes them:
-//! from an address made in code, a table of 1-, 2- or 4-byte offsets from an address (switch statements; DDI
-//! 0487 has no such thing, gcc's and clang's back ends do), or a table of 4-byte addresses; and the jumps
-//! whose targets stay unknown. Where a jump takes a whole pointer from memory, from its caller or from a
-//! callee, its targets are what points to code, which `entries` collects.
+//! In: an image and its program. Out: [`Indirect`]: the targets of every `br`, `blr` and `ret` that computes
+//! them: from an address made in code, a table of 1-, 2- or 4-byte offsets from an address (switch statements;
+//! DDI 0487 has no such thing, gcc's and clang's back ends do), or a table of 4-byte addresses; and the jumps
+//! whose targets stay unknown, with the places whose address they may begin with. Where a jump takes a whole
+//! pointer from memory, from its caller or from a callee, its targets are what points to code, which `entries`
+//! collects; where it adds a constant to such a pointer, they are that far from what points to code.
 //!
 //! The method is a backward slice: from a register at a jump back to all instructions that may have written
 //! it last, on every path, and on from what those read. What is not understood makes the jump unknown, never
 //! a guess.
 
 use super::edges::{self, Edges};
+use super::made::{Maker, addresses_made};
 use super::returns::Returns;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -18,7 +20,8 @@ use deburr_core::function::Program;
 use deburr_core::image::Image;
 use deburr_core::insn::{self, Class, Condition, Insn, Memory, Modifier, Operation, Reg};
 use rayon::prelude::*;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 /// Places that the slices of one jump may visit.
 const BUDGET: usize = 4096;
@@ -36,36 +39,82 @@ pub(crate) struct Indirect {
     targets: Vec<(CodeOffset, CodeOffset)>,
     /// Jumps of which some target is not known, by address.
     pub(crate) unknown: Vec<CodeOffset>,
+    /// Places in code whose address a jump of unknown target may begin with, each with the jump.
+    pub(crate) bases: Vec<(CodeOffset, CodeOffset)>,
+    /// Constants that jumps add to whole pointers, in bytes, each with a jump.
+    pub(crate) distances: Vec<(i64, Svma)>,
+}
+
+/// What is known of where a jump goes.
+#[derive(Debug, Default)]
+struct Targets {
+    known: Vec<CodeOffset>,
+    /// Whether there may be others.
+    is_open: bool,
+    /// Places whose address the others may begin with.
+    bases: Vec<u64>,
+    /// Constants that are added to a whole pointer.
+    distances: Vec<i64>,
 }
 
 impl Indirect {
     /// Resolves all indirect jumps of a file, and returns them with all known edges.
-    pub(crate) fn resolve(image: &Image<'_>, program: &Program, returns: &Returns) -> (Indirect, Edges) {
+    pub(crate) fn resolve(
+        image: &Image<'_>,
+        program: &Program,
+        returns: &Returns,
+        pointed_to: &[CodeOffset],
+        made: &OnceLock<Vec<u64>>,
+    ) -> (Indirect, Edges) {
         let mut found = Indirect::default();
         let mut edges = Edges::find(image, program);
         let mut pending = Indirect::jumps(image, program);
         // What follows the label of one switch statement may need what was before that statement.
-        for _ in 0..2 {
+        for _ in 0..3 {
             let known = found.targets.len();
-            pending = found.resolve_some((image, program), returns, &edges, pending);
+            let mut by_function: HashMap<usize, Vec<CodeOffset>> = HashMap::new();
+            for &(jump, _) in pending.iter().filter(|&&(_, word)| edges::is_indirect_jump(word)) {
+                if let Some(function) = program.whole_index_at(jump) {
+                    by_function.entry(function).or_default().push(jump);
+                }
+            }
+            let context =
+                Context { image, program, returns, edges: &edges, made, pending: by_function, pointed_to };
+            pending = found.resolve_some(&context, pending);
             if found.targets.len() == known {
                 break;
             }
             edges.add(image, program, found.targets.get(known..).unwrap_or_default());
         }
         found.targets.sort_unstable();
+        found.targets.dedup();
+        found.bases.sort_unstable();
+        found.bases.dedup_by_key(|&mut (base, _)| base);
+        found.distances.sort_unstable();
+        found.distances.dedup_by_key(|&mut (distance, _)| distance);
         found.unknown = pending.into_iter().map(|(jump, _)| jump).collect();
         (found, edges)
     }
 
-    /// All indirect jumps and calls outside of procedure linkage tables, with their instructions.
+    /// All indirect jumps and calls outside of procedure linkage tables, with their instructions; also the returns of functions
+    /// that compute where they return to.
     fn jumps(image: &Image<'_>, program: &Program) -> Vec<(CodeOffset, u32)> {
         let mut jumps: Vec<(CodeOffset, u32)> = Vec::new();
+        let is_linked = |at: CodeOffset, word: u32| computes_return(word).then(|| program.whole_index_at(at));
+        let mut returning: HashSet<Option<usize>> = HashSet::new();
+        for code in &image.code {
+            let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
+            returning.par_extend(words.filter_map(|(index, word)| {
+                is_linked(code.at + 4 * index as u32, u32::from_le_bytes(*word))
+            }));
+        }
         for code in image.code.iter().filter(|code| !code.name.starts_with(".plt")) {
             let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
             jumps.par_extend(words.filter_map(|(index, word)| {
                 let (at, word) = (code.at + 4 * index as u32, u32::from_le_bytes(*word));
-                let is_jump = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
+                let is_jump = edges::is_indirect_jump(word)
+                    || edges::is_indirect_call(word)
+                    || edges::is_return(word) && returning.contains(&program.whole_index_at(at));
                 (is_jump && !program.is_data(at)).then_some((at, word))
             }));
         }
@@ -75,23 +124,25 @@ impl Indirect {
     /// Resolves some jumps, and returns those that stay unknown.
     fn resolve_some(
         &mut self,
-        (image, program): (&Image<'_>, &Program),
-        returns: &Returns,
-        edges: &Edges,
+        context: &Context<'_, '_>,
         jumps: Vec<(CodeOffset, u32)>,
     ) -> Vec<(CodeOffset, u32)> {
-        let resolved: Vec<Option<Vec<CodeOffset>>> = jumps
+        let resolved: Vec<Targets> = jumps
             .par_iter()
             .map(|&(at, word)| {
-                let mut slice = Slice { image, program, returns, edges, left: BUDGET };
+                let mut slice = Slice { context, left: BUDGET };
                 slice.targets(at, (word >> 5 & 31) as u8)
             })
             .collect();
         let mut unknown = Vec::new();
         for (jump, targets) in jumps.into_iter().zip(resolved) {
-            match targets {
-                Some(targets) => self.targets.extend(targets.into_iter().map(|to| (jump.0, to))),
-                None => unknown.push(jump),
+            let image = context.image;
+            self.targets.extend(targets.known.into_iter().map(|to| (jump.0, to)));
+            self.distances.extend(targets.distances.into_iter().map(|by| (by, image.svma(jump.0))));
+            let bases = targets.bases.into_iter().filter_map(|base| image.code_offset(Svma(base)));
+            self.bases.extend(bases.map(|base| (base, jump.0)));
+            if targets.is_open {
+                unknown.push(jump);
             }
         }
         unknown
@@ -106,30 +157,43 @@ impl Indirect {
 }
 
 /// What a register may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Value {
     /// Always this.
     Constant(u64),
-    /// This, and something unknown added.
+    /// This, with something unknown added or combined.
     From(u64),
     /// An element of a table.
     Element(Table),
     /// An address plus or minus a shifted element of a table.
     Sum { base: u64, element: Table, shift: u8, is_minus: bool },
-    /// A whole pointer, from memory, the caller or a callee.
-    Pointer,
-    /// Anything.
+    /// A whole pointer, from memory, the caller or a callee, plus a constant in bytes.
+    Pointer(i64),
+    /// Such a pointer, with something unknown added or combined.
+    Scattered,
+    /// Anything but what begins with an address.
     Unknown,
 }
 
 /// Elements in constant memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Table {
     at: u64,
     size: u8,
     is_signed: bool,
     /// How many there are; `None` where nothing says so.
     count: Option<u32>,
+    /// How many there are at most, by the size of the index.
+    limit: u32,
+}
+
+/// How many values an index has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    /// A comparison or a mask says so.
+    Stated(u32),
+    /// Its size allows for so many: a `match` over all variants of an enumeration compares nothing.
+    BySize(u32),
 }
 
 impl Table {
@@ -138,7 +202,7 @@ impl Table {
         let length = u64::from(self.count?) * u64::from(self.size);
         let bytes = match image.bytes_at(Svma(self.at)) {
             Some(code) => code.get(..usize::try_from(length).ok()?)?,
-            None => image.constant(Svma(self.at), length)?,
+            None => self.loaded(image, length)?,
         };
         let element = |bytes: &[u8]| {
             let value = bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
@@ -147,53 +211,110 @@ impl Table {
         };
         Some(bytes.chunks_exact(usize::from(self.size)).map(element).collect())
     }
+
+    /// What the file has in the place of its first bytes, constant or not.
+    fn loaded<'a>(self, image: &Image<'a>, length: u64) -> Option<&'a [u8]> {
+        let run = image.loaded.iter().find(|run| run.extent.contains(Svma(self.at)))?;
+        let from = usize::try_from(Svma(self.at).since(run.extent.start)?).ok()?;
+        run.bytes.get(from..from.checked_add(usize::try_from(length).ok()?)?)
+    }
+
+    /// Whether the program may change it.
+    fn is_writable(self, image: &Image<'_>) -> bool {
+        let at = Svma(self.at);
+        let is_writable = image.loaded.iter().any(|run| run.is_writable && run.extent.contains(at));
+        is_writable && image.constant(at, 1).is_none()
+    }
 }
 
-/// A backward slice from one jump.
-struct Slice<'s, 'a> {
+/// What slices go through.
+struct Context<'s, 'a> {
     image: &'s Image<'a>,
     program: &'s Program,
     returns: &'s Returns,
     edges: &'s Edges,
+    /// All addresses that code makes, sorted; computed where they are needed.
+    made: &'s OnceLock<Vec<u64>>,
+    /// The indirect jumps of each function whose targets are not known yet.
+    pending: HashMap<usize, Vec<CodeOffset>>,
+    /// Places whose address a relocation, the loader or code has, sorted.
+    pointed_to: &'s [CodeOffset],
+}
+
+/// A backward slice from one jump.
+struct Slice<'s, 'a> {
+    context: &'s Context<'s, 'a>,
     /// Places that it may still visit.
     left: usize,
 }
 
 impl Slice<'_, '_> {
-    /// Where a jump through x`register` goes, except whole pointers; `None`: not known.
-    fn targets(&mut self, jump: CodeOffset, register: u8) -> Option<Vec<CodeOffset>> {
-        let mut targets = Vec::new();
+    /// Where a jump through x`register` goes, except whole pointers.
+    fn targets(&mut self, jump: CodeOffset, register: u8) -> Targets {
+        let image = self.context.image;
+        let mut targets = Targets::default();
         for value in self.values(jump, Reg::general(register), 0) {
             match value {
-                Value::Pointer => {}
-                Value::Constant(to) => targets.extend(self.image.code_offset(Svma(to))),
+                Value::Pointer(0) => {}
+                Value::Pointer(distance) => targets.distances.push(distance),
+                Value::Constant(to) => targets.known.extend(image.code_offset(Svma(to))),
                 Value::Element(table) if table.size == 8 => {}
                 Value::Element(table) if table.size == 4 => {
-                    let to = |to: u64| self.image.code_offset(Svma(to));
-                    targets.extend(table.elements(self.image)?.into_iter().filter_map(to));
+                    let to = |to: u64| image.code_offset(Svma(to));
+                    targets.is_open |= table.is_writable(image);
+                    match table.elements(image) {
+                        Some(elements) => targets.known.extend(elements.into_iter().filter_map(to)),
+                        None => targets.is_open = true,
+                    }
                 }
                 Value::Sum { base, element, shift, is_minus } => {
                     let to = |offset: u64| {
                         let offset = offset << shift;
                         let to = if is_minus { base.wrapping_sub(offset) } else { base.wrapping_add(offset) };
-                        self.image.code_offset(Svma(to))
+                        image.code_offset(Svma(to))
                     };
-                    match element.elements(self.image) {
-                        Some(elements) => targets.extend(elements.into_iter().filter_map(to)),
-                        None => targets.extend(self.unbounded(jump, element, to)?),
+                    let known = match element.elements(image) {
+                        Some(elements) => Some(elements.into_iter().filter_map(to).collect()),
+                        None => self.unbounded(jump, element, to),
+                    };
+                    if known.is_none() || element.is_writable(image) {
+                        targets.is_open = true;
+                        targets.bases.push(base);
                     }
+                    targets.known.extend(known.unwrap_or_default());
                 }
-                Value::From(_) | Value::Element(_) | Value::Unknown => return None,
+                Value::From(base) => {
+                    targets.is_open = true;
+                    targets.bases.push(base);
+                }
+                Value::Scattered => {
+                    targets.is_open = true;
+                    targets.bases.extend(self.made_near(jump));
+                }
+                Value::Element(_) | Value::Unknown => targets.is_open = true,
             }
         }
-        targets.sort_unstable();
-        targets.dedup();
-        Some(targets)
+        targets.known.sort_unstable();
+        targets.known.dedup();
+        targets
     }
 
-    /// The targets in the jump's own function that a table of 4-byte offsets has whose end nothing states. It
-    /// is read until so many elements lead elsewhere that it must have ended; `None`: it seems to have no
-    /// end.
+    /// The addresses that the function of a jump makes: a pointer from its frame may be one.
+    fn made_near(&self, jump: CodeOffset) -> Vec<u64> {
+        let Context { image, program, .. } = self.context;
+        let Some(function) = program.function_at(jump).map(|function| program.whole(function)) else {
+            return Vec::new();
+        };
+        let extent = function.extent(image);
+        let words = image.bytes_at(extent.start).unwrap_or_default();
+        let words = words.get(..extent.len() as usize).unwrap_or_default().as_chunks::<4>().0;
+        let mut found = Vec::new();
+        Maker::new(image).read(extent.start, words, |_, to| found.push(to.0));
+        found
+    }
+
+    /// The targets that a table of offsets has whose end nothing states: it ends at the next address that code makes, or where so many
+    /// elements lead elsewhere than to the jump's own function that it must have ended. `None`: it seems to have no end.
     fn unbounded(
         &self,
         jump: CodeOffset,
@@ -203,16 +324,27 @@ impl Slice<'_, '_> {
         /// Elements that lead elsewhere, one after another, and elements in all.
         const ELSEWHERE: usize = 64;
         const MOST: u64 = 1 << 16;
-        let home =
-            self.program.whole_index_at(jump).filter(|_| element.size == 4 && element.count.is_none())?;
+        let Context { image, program, .. } = self.context;
+        let home = program.whole_index_at(jump).filter(|_| element.count.is_none())?;
+        let size = u64::from(element.size);
+        let most = match size {
+            1 | 2 => {
+                let made = self.context.made.get_or_init(|| addresses_made(image));
+                let next = made.get(made.partition_point(|&made| made <= element.at)).copied();
+                let length = next.unwrap_or(u64::MAX) - element.at;
+                (length / size).min(u64::from(element.limit))
+            }
+            4 => MOST,
+            _ => return None,
+        };
         let (mut found, mut elsewhere) = (Vec::new(), 0);
-        for index in 0..MOST {
-            let at = element.at.wrapping_add(4 * index);
-            let Some(value) = (Table { at, count: Some(1), ..element }).elements(self.image) else {
+        for index in 0..most {
+            let at = element.at.wrapping_add(size * index);
+            let Some(value) = (Table { at, count: Some(1), ..element }).elements(image) else {
                 return Some(found);
             };
             let target = value.first().and_then(|&value| to(value));
-            match target.filter(|&target| self.program.whole_index_at(target) == Some(home)) {
+            match target.filter(|&target| program.whole_index_at(target) == Some(home)) {
                 Some(target) => {
                     found.push(target);
                     elsewhere = 0;
@@ -223,20 +355,20 @@ impl Slice<'_, '_> {
                 return Some(found);
             }
         }
-        None
+        (size < 4).then_some(found)
     }
 
     /// What a register may hold before the instruction at a place.
     fn values(&mut self, at: CodeOffset, register: Reg, depth: usize) -> Vec<Value> {
         if depth > DEPTH {
-            return vec![Value::Unknown];
+            return vec![Value::Scattered];
         }
         let mut values: Vec<Value> = Vec::new();
         for write in self.writes(at, register) {
             let found = match write {
                 Write::By(insn) => self.results(&insn, register, depth + 1),
-                Write::Elsewhere => vec![Value::Pointer],
-                Write::Lost => vec![Value::Unknown],
+                Write::Elsewhere => vec![Value::Pointer(0)],
+                Write::Lost => vec![Value::Scattered],
             };
             for value in found {
                 if !values.contains(&value) {
@@ -244,7 +376,7 @@ impl Slice<'_, '_> {
                 }
             }
             if values.len() > VALUES {
-                return vec![Value::Unknown];
+                return combined(self.context.image, values);
             }
         }
         values
@@ -258,21 +390,24 @@ impl Slice<'_, '_> {
             let Some(left) = self.left.checked_sub(1) else { return vec![Write::Lost] };
             self.left = left;
             let mut before: Vec<CodeOffset> = Vec::new();
-            let mut is_entry = self.program.function_from(at).is_some_and(|function| !function.is_part());
-            for from in self.edges.sources(at) {
+            let mut is_entry =
+                self.context.program.function_from(at).is_some_and(|function| !function.is_part());
+            for from in self.context.edges.sources(at) {
                 match edges::is_call(self.word(from).unwrap_or_default()) {
                     true => is_entry = true,
                     false => before.push(from),
                 }
             }
             let previous = at.checked_sub(4);
-            before.extend(previous.filter(|&at| self.returns.falls_through(self.image, at)));
+            before.extend(previous.filter(|&at| self.context.returns.falls_through(self.context.image, at)));
             if is_entry {
                 found.push(Write::Elsewhere);
             }
             if before.is_empty() && !is_entry {
-                // A label that only an indirect jump leads to, or a landing pad.
-                found.push(Write::Lost);
+                before = self.before_orphan(at);
+                if before.is_empty() {
+                    found.push(Write::Lost);
+                }
             }
             for from in before {
                 match self.decode(from) {
@@ -291,15 +426,37 @@ impl Slice<'_, '_> {
         found
     }
 
+    /// What control comes from to a place that no branch leads to: the calls whose landing pad it is, or the indirect jumps of its function
+    /// whose targets are not known yet; nothing, where something else may have its address.
+    fn before_orphan(&self, at: CodeOffset) -> Vec<CodeOffset> {
+        let Context { image, program, pointed_to, pending, .. } = self.context;
+        let svma = image.svma(at);
+        if image.landing_pads.binary_search(&svma).is_ok() {
+            let mut calls = Vec::new();
+            for (extent, _) in image.call_sites.iter().filter(|&&(_, pad)| pad == svma) {
+                let Some(start) = image.code_offset(extent.start) else { return Vec::new() };
+                let words = start.words_until(start + extent.len() as u32);
+                calls.extend(words.filter(|&at| {
+                    self.word(at).is_some_and(|word| edges::is_call(word) || edges::is_indirect_call(word))
+                }));
+            }
+            return calls;
+        }
+        if pointed_to.binary_search(&at).is_ok() {
+            return Vec::new();
+        }
+        program.whole_index_at(at).and_then(|function| pending.get(&function)).cloned().unwrap_or_default()
+    }
+
     /// What an instruction may write to a register.
     fn results(&mut self, insn: &Insn, register: Reg, depth: usize) -> Vec<Value> {
-        let at = CodeOffset::try_from(insn.svma.since(self.image.code_base).unwrap_or(u64::MAX));
+        let at = CodeOffset::try_from(insn.svma.since(self.context.image.code_base).unwrap_or(u64::MAX));
         let Ok(at) = at else { return vec![Value::Unknown] };
         if let Some(memory) = insn.memory.filter(|memory| memory.read) {
             return self.loaded(insn, memory, register, at, depth);
         }
         if insn.dst != Some(register) {
-            return vec![Value::Unknown];
+            return vec![Value::Scattered];
         }
         let source = |index: usize| insn.src.get(index).copied().flatten();
         match (insn.operation, insn.imm) {
@@ -314,7 +471,7 @@ impl Slice<'_, '_> {
                 let (part, shift) = (part.cast_unsigned() & 0xffff, part.cast_unsigned() >> 20 << 4);
                 let keep = |value| match value {
                     Value::Constant(value) => Value::Constant(value & !(0xffff << shift) | part << shift),
-                    _ => Value::Unknown,
+                    value => lost(self.context.image, value),
                 };
                 let values = source(0).map_or_else(Vec::new, |source| self.values(at, source, depth));
                 values.into_iter().map(keep).collect()
@@ -333,13 +490,17 @@ impl Slice<'_, '_> {
                     (None, None) => (vec![Value::Constant(0)], Some(Modifier::NONE)),
                 };
                 let both = left.iter().flat_map(|&left| right.iter().map(move |&right| (left, right)));
-                both.map(|(left, right)| sum(left, right, modifier, is_minus)).collect()
+                both.map(|(left, right)| sum(self.context.image, left, right, modifier, is_minus)).collect()
             }
             (Operation::Select, _) if insn.width == 8 && insn.condition.is_some() => {
                 let either = [source(0), source(1)].into_iter().flatten();
                 either.flat_map(|source| self.values(at, source, depth)).collect()
             }
-            _ => vec![Value::Unknown],
+            _ => {
+                let sources = insn.src.iter().flatten();
+                let values = sources.flat_map(|&source| self.values(at, source, depth)).collect();
+                combined(self.context.image, values)
+            }
         }
     }
 
@@ -351,12 +512,13 @@ impl Slice<'_, '_> {
         (bytes, is_signed): (u8, bool),
         depth: usize,
     ) -> Vec<Value> {
+        let image = self.context.image;
         let extend = |value| match value {
             Value::Constant(value) if bytes == 4 && !is_signed => Value::Constant(value & 0xffff_ffff),
             // Wider than the element, it changes nothing that was extended by zeros.
             Value::Element(table) if table.size < bytes && !table.is_signed => Value::Element(table),
             Value::Element(table) if table.size == bytes => Value::Element(Table { is_signed, ..table }),
-            _ => Value::Unknown,
+            value => lost(image, value),
         };
         self.values(at, source, depth).into_iter().map(extend).collect()
     }
@@ -374,38 +536,42 @@ impl Slice<'_, '_> {
         if is_base || insn.class != Class::Load || insn.dst != Some(register) {
             // The second of a pair, an exclusive, an atomic: whole registers.
             let is_whole = !is_base && insn.width == 8;
-            return vec![if is_whole { Value::Pointer } else { Value::Unknown }];
+            return vec![if is_whole { Value::Pointer(0) } else { Value::Unknown }];
         }
         if memory.size == 8 && depth == 1 {
             // Pointers are found wherever they are.
-            return vec![Value::Pointer];
+            return vec![Value::Pointer(0)];
         }
         let size = memory.size as u8;
         let is_signed = insn.is_signed;
-        let one = |at: u64| Table { at, size, is_signed, count: Some(1) };
+        let one = |at: u64| Table { at, size, is_signed, count: Some(1), limit: 1 };
         if memory.is_static {
             return vec![Value::Element(one(memory.displacement.cast_unsigned()))];
         }
         let bases = memory.base.map_or_else(Vec::new, |base| self.values(at, base, depth));
         // After the access the base changes; before it does, the displacement counts.
         let displacement = memory.displacement;
-        let count = memory.index.and_then(|index| self.bound(at, index, memory.index_as));
-        let whole = if size >= 8 { Value::Pointer } else { Value::Unknown };
+        let (count, limit) = match memory.index.and_then(|index| self.bound(at, index, memory.index_as)) {
+            Some(Bound::Stated(count)) => (Some(count), count),
+            Some(Bound::BySize(limit)) => (None, limit),
+            None => (None, 1 << 16),
+        };
+        let whole = if size >= 8 { Value::Pointer(0) } else { Value::Unknown };
         let element = |base| match (base, memory.index) {
             _ if size > 8 => whole,
             (Value::Constant(base), None) => Value::Element(one(base.wrapping_add_signed(displacement))),
             (Value::Constant(base), Some(_)) if 1 << memory.index_as.shift == size => {
-                Value::Element(Table { count, ..one(base) })
+                Value::Element(Table { count, limit, ..one(base) })
             }
             _ => whole,
         };
         let elements: Vec<Value> = bases.into_iter().map(element).collect();
         // Pointers are found wherever they are.
-        if size >= 8 && elements.contains(&whole) { vec![Value::Pointer] } else { elements }
+        if size >= 8 && elements.contains(&whole) { vec![Value::Pointer(0)] } else { elements }
     }
 
     /// How many values an index has, from what its writer or the comparison before the load says.
-    fn bound(&self, load: CodeOffset, index: Reg, index_as: Modifier) -> Option<u32> {
+    fn bound(&self, load: CodeOffset, index: Reg, index_as: Modifier) -> Option<Bound> {
         if index_as.is_signed {
             return None;
         }
@@ -429,7 +595,7 @@ impl Slice<'_, '_> {
                     _ => None,
                 };
                 if most.is_some() && (insn.width == 8 || needs_word) {
-                    return most;
+                    return most.map(Bound::Stated);
                 }
                 compared = most;
             }
@@ -438,15 +604,21 @@ impl Slice<'_, '_> {
             }
             if insn.writes.contains(index) {
                 // The low word was compared, and this writer leaves no more.
-                let is_word = insn.width == 4 && insn.memory.is_none() && insn.dst == Some(index);
+                let is_loaded = insn.memory.is_none_or(|memory| memory.read);
+                let is_word = insn.width == 4 && is_loaded && insn.dst == Some(index);
                 if let Some(count) = compared.filter(|_| is_word) {
-                    return Some(count);
+                    return Some(Bound::Stated(count));
                 }
                 let imm = insn.imm.map(i64::cast_unsigned);
                 match (insn.operation, imm, insn.src) {
-                    (Operation::And, Some(mask), _) if mask < 1 << 16 => return Some(mask as u32 + 1),
+                    (Operation::And, Some(mask @ (0xff | 0xffff)), _) => {
+                        return Some(Bound::BySize(mask as u32 + 1));
+                    }
+                    (Operation::And, Some(mask), _) if mask < 1 << 16 => {
+                        return Some(Bound::Stated(mask as u32 + 1));
+                    }
                     (Operation::ExtractBits, Some(field), _) if field >> 8 <= 16 => {
-                        return Some(1 << (field >> 8));
+                        return Some(Bound::Stated(1 << (field >> 8)));
                     }
                     (Operation::Extend, Some(bytes @ (1 | 2)), _)
                         if !insn.is_signed && insn.memory.is_none() =>
@@ -461,7 +633,8 @@ impl Slice<'_, '_> {
                     }
                     _ => {
                         let loads = insn.memory.filter(|memory| memory.read && insn.dst == Some(index))?;
-                        return (loads.size <= 2 && !insn.is_signed).then(|| 1 << (8 * loads.size));
+                        return (loads.size <= 2 && !insn.is_signed)
+                            .then(|| Bound::BySize(1 << (8 * loads.size)));
                     }
                 }
             }
@@ -472,16 +645,20 @@ impl Slice<'_, '_> {
 
     /// The bound of what was extended from a narrow register: by a comparison before, or all that its bytes
     /// hold.
-    fn narrower(&self, at: CodeOffset, source: [Option<Reg>; 3], all: u32) -> Option<u32> {
+    fn narrower(&self, at: CodeOffset, source: [Option<Reg>; 3], all: u32) -> Option<Bound> {
         let modifier = Modifier { bytes: 4, ..Modifier::NONE };
         let before = source.first().copied().flatten().and_then(|index| self.bound(at, index, modifier));
-        Some(before.unwrap_or(all).min(all))
+        Some(match before {
+            Some(Bound::Stated(count)) => Bound::Stated(count.min(all)),
+            _ => Bound::BySize(all),
+        })
     }
 
     /// The one place that control comes from, and the condition that holds on that path where it is a branch.
     fn only_before(&self, at: CodeOffset) -> Option<(CodeOffset, Option<Condition>)> {
-        let mut into = self.edges.sources(at);
-        let previous = at.checked_sub(4).filter(|&at| self.returns.falls_through(self.image, at));
+        let mut into = self.context.edges.sources(at);
+        let previous =
+            at.checked_sub(4).filter(|&at| self.context.returns.falls_through(self.context.image, at));
         match (previous, into.next(), into.next()) {
             (Some(previous), None, None) => {
                 let insn = self.decode(previous)?;
@@ -499,12 +676,13 @@ impl Slice<'_, '_> {
     }
 
     fn word(&self, at: CodeOffset) -> Option<u32> {
-        self.image.word_at(self.image.svma(at))
+        self.context.image.word_at(self.context.image.svma(at))
     }
 
     fn decode(&self, at: CodeOffset) -> Option<Insn> {
-        let at = self.image.svma(at);
-        insn::decode(self.image.arch, self.image.bytes_at(at)?, at)
+        let image = self.context.image;
+        let at = image.svma(at);
+        insn::decode(image.arch, image.bytes_at(at)?, at)
     }
 }
 
@@ -536,22 +714,34 @@ const fn opposite(condition: Condition) -> Option<Condition> {
 }
 
 /// `left + right` or `left - right`, where the right one is modified first.
-fn sum(left: Value, right: Value, modifier: Option<Modifier>, is_minus: bool) -> Value {
-    let Some(modifier) = modifier else { return Value::Unknown };
+fn sum(image: &Image<'_>, left: Value, right: Value, modifier: Option<Modifier>, is_minus: bool) -> Value {
+    let either = || combined(image, vec![left, right]).first().copied().unwrap_or(Value::Unknown);
+    let Some(modifier) = modifier else { return either() };
     let signed = |value: u64| if is_minus { value.wrapping_neg() } else { value };
     match (left, right) {
         (Value::Constant(left), Value::Constant(right)) if modifier.bytes == 8 => {
             Value::Constant(left.wrapping_add(signed(right << modifier.shift)))
         }
+        (Value::Pointer(distance), Value::Constant(right))
+            if modifier.bytes == 8 && !is_address(image, right) =>
+        {
+            Value::Pointer(distance.wrapping_add_unsigned(signed(right << modifier.shift)))
+        }
+        // A pointer in a known place.
+        (Value::Element(table), Value::Constant(by)) | (Value::Constant(by), Value::Element(table))
+            if table.size == 8 && modifier.bytes == 8 && !is_address(image, by) =>
+        {
+            Value::Pointer(i64::from_ne_bytes(signed(by << modifier.shift).to_ne_bytes()))
+        }
         (Value::Constant(base), Value::Element(table)) => {
             let is_signed = if table.size < modifier.bytes { table.is_signed } else { modifier.is_signed };
             // A narrower part of an element is none.
             if modifier.bytes < table.size {
-                return Value::Unknown;
+                return either();
             }
             // An element that was extended by its sign, and then by zeros from a word, is neither.
             if table.is_signed && table.size < modifier.bytes && modifier.bytes < 8 && !modifier.is_signed {
-                return Value::Unknown;
+                return either();
             }
             let element =
                 Table { is_signed: if modifier.bytes == 8 { table.is_signed } else { is_signed }, ..table };
@@ -560,7 +750,44 @@ fn sum(left: Value, right: Value, modifier: Option<Modifier>, is_minus: bool) ->
         (Value::Element(table), Value::Constant(base)) if modifier == Modifier::NONE && !is_minus => {
             Value::Sum { base, element: table, shift: 0, is_minus: false }
         }
-        (Value::Constant(base), _) if !is_minus => Value::From(base),
+        _ => either(),
+    }
+}
+
+/// Whether a constant is an address in the file, and not a number: headers are at the lowest.
+fn is_address(image: &Image<'_>, value: u64) -> bool {
+    const LOWEST: u64 = 1 << 12;
+    let is_in_code = || image.code_at(Svma(value)).is_some();
+    is_in_code() || value >= LOWEST && image.loaded.iter().any(|run| run.extent.contains(Svma(value)))
+}
+
+/// What is left of a value that something unknown is added to or combined with.
+fn lost(image: &Image<'_>, value: Value) -> Value {
+    match value {
+        Value::Constant(base) | Value::From(base) | Value::Sum { base, .. } if is_address(image, base) => {
+            Value::From(base)
+        }
+        Value::Pointer(_) | Value::Scattered => Value::Scattered,
         _ => Value::Unknown,
     }
+}
+
+/// What is left of values of which one or several make a result: the addresses that it may begin with; without any, a pointer.
+fn combined(image: &Image<'_>, values: Vec<Value>) -> Vec<Value> {
+    let mut found: Vec<Value> = values.into_iter().map(|value| lost(image, value)).collect();
+    found.sort_unstable();
+    found.dedup();
+    if found.iter().any(|value| matches!(value, Value::From(_))) {
+        found.retain(|value| matches!(value, Value::From(_)));
+    } else if found.contains(&Value::Scattered) {
+        found = vec![Value::Scattered];
+    }
+    found
+}
+
+/// Whether an instruction other than a load or a call writes x30: a result of data processing.
+const fn computes_return(word: u32) -> bool {
+    let is_immediate = word & 0x1c00_0000 == 0x1000_0000;
+    let is_of_registers = word & 0x0e00_0000 == 0x0a00_0000;
+    word & 31 == 30 && (is_immediate || is_of_registers)
 }

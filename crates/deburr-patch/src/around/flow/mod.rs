@@ -8,12 +8,15 @@
 //! |---|---|
 //! | `edges` | where control comes to a place from |
 //! | `indirect` | where indirect jumps go |
+//! | `made` | which addresses code makes |
 //! | `returns` | which calls come back |
 
 pub(crate) mod edges;
 mod indirect;
+pub(crate) mod made;
 mod returns;
 
+use super::beside::words_beside_code;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
@@ -22,8 +25,11 @@ use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
 use indirect::Indirect;
+use made::addresses_made;
+use rayon::prelude::*;
 use returns::Returns;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 /// How control goes through a file.
 pub(crate) struct Flow<'f, 'a> {
@@ -36,6 +42,10 @@ pub(crate) struct Flow<'f, 'a> {
     unknown: HashMap<Option<usize>, Unknown>,
     /// Places whose address a relocation, the loader or code has, sorted.
     pointed_to: Vec<CodeOffset>,
+    /// All addresses that code makes, sorted.
+    made: OnceLock<Vec<u64>>,
+    /// Words beside code that may run, by address.
+    beside: OnceLock<BTreeMap<u64, u32>>,
 }
 
 /// Indirect transfers of one function whose targets are not known.
@@ -50,9 +60,16 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Reads all code of a file.
     pub(crate) fn of(image: &'f Image<'a>, program: &'f Program) -> Flow<'f, 'a> {
         let returns = Returns::find(image, program);
-        let (indirect, edges) = Indirect::resolve(image, program, &returns);
-        let (unknown, pointed_to) = (HashMap::new(), Vec::new());
-        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to };
+        let named = image.pointers.iter().chain(&image.entries).filter_map(|&to| image.code_offset(to));
+        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
+        let mut pointed_to: Vec<CodeOffset> = named.chain(made.map(|reference| reference.to)).collect();
+        pointed_to.sort_unstable();
+        pointed_to.dedup();
+        let made = OnceLock::new();
+        let (indirect, edges) = Indirect::resolve(image, program, &returns, &pointed_to, &made);
+        let unknown = HashMap::new();
+        let beside = OnceLock::new();
+        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to, made, beside };
         for &jump in &flow.indirect.unknown {
             let unknown = flow.unknown.entry(program.whole_index_at(jump)).or_default();
             unknown.first.get_or_insert(jump);
@@ -60,11 +77,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 unknown.jumps.push(jump);
             }
         }
-        let named = image.pointers.iter().chain(&image.entries).filter_map(|&to| image.code_offset(to));
-        let made = program.references().filter(|reference| reference.kind == ReferenceKind::Address);
-        flow.pointed_to = named.chain(made.map(|reference| reference.to)).collect();
-        flow.pointed_to.sort_unstable();
-        flow.pointed_to.dedup();
+        for &(base, jump) in &flow.indirect.bases {
+            flow.unknown.entry(program.whole_index_at(base)).or_default().first.get_or_insert(jump);
+        }
         flow
     }
 
@@ -103,6 +118,29 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut insns = (0..LONGEST).map_while(|index| self.decode(start + 4 * index));
         let until = |insn: &Insn| insn.flow == insn::Flow::Next;
         insns.by_ref().take_while(until).any(|insn| stops(&insn))
+    }
+
+    /// Code in pieces, each with the instructions before it that its addresses may begin with.
+    pub(crate) fn pieces(&self) -> impl ParallelIterator<Item = (Svma, &'a [[u8; 4]])> + use<'a> {
+        made::pieces(self.image).into_par_iter()
+    }
+
+    /// Words that may run and are in no section of code, by address.
+    pub(crate) fn words_beside_code(&self) -> &BTreeMap<u64, u32> {
+        self.beside.get_or_init(|| {
+            let made = self.made.get_or_init(|| addresses_made(self.image));
+            words_beside_code(self.image, made)
+        })
+    }
+
+    /// The distances, in bytes, that jumps add to pointers from memory, from their callers or from callees; with such a jump.
+    pub(crate) fn distances_from_pointers(&self) -> &[(i64, Svma)] {
+        &self.indirect.distances
+    }
+
+    /// Places whose address a relocation, the loader or code has, sorted.
+    pub(crate) fn pointed_to(&self) -> &[CodeOffset] {
+        &self.pointed_to
     }
 
     /// The jumps of unknown target in the function around a place.
