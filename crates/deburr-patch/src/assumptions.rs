@@ -8,8 +8,8 @@ pub const ASSUMPTIONS: &[&str] = &[
     "Memory is normal and writable wherever an atomic accesses it, also where a compare-and-swap fails.",
     "Nothing enters code at an address that is computed from a return address, from the global offset table plus an offset, or \
      in data at run time.",
-    "A jump table whose length no instruction states ends where the next address begins that code makes, or before the first entry \
-     that does not lead into its function.",
+    "A jump table whose length no instruction states ends where the next address begins that code makes or a relocation has, or \
+     before the first entry that does not lead into its function.",
     "Code is neither read as data nor changed while it runs.",
     "Code outside of the file follows AAPCS64, relies on no register that this lets a function overwrite, except for those that \
      a function leaves alone, and calls functions at their symbols or at addresses that the file hands out.",

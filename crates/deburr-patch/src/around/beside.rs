@@ -1,6 +1,6 @@
 //! Patch stage: instructions beside code.
 //!
-//! In: an image, and the addresses that its code makes. Out: the words that may run although they are in no section of code: control
+//! In: an image, and the addresses that its code makes or relocations have. Out: the words that may run although they are in no section of code: control
 //! can come to them from code or through an address, over nothing but instructions.
 
 use super::flow::edges;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// Words that are followed; more of them are data that looks like code.
 const MAX_WORDS: usize = 1 << 20;
 
-/// The words beside code that may run, by address. `made`: the addresses that code makes.
-pub(crate) fn words_beside_code(image: &Image<'_>, made: &[u64]) -> BTreeMap<u64, u32> {
+/// The words beside code that may run, by address. `named`: the addresses that code makes or relocations have.
+pub(crate) fn words_beside_code(image: &Image<'_>, named: &[u64]) -> BTreeMap<u64, u32> {
     let regions = executable_beside_code(image);
     let mut found = BTreeMap::new();
     if regions.is_empty() {
@@ -33,14 +33,12 @@ pub(crate) fn words_beside_code(image: &Image<'_>, made: &[u64]) -> BTreeMap<u64
             .filter_map(|(at, word)| Some(at.offset(edges::distance(u32::from_le_bytes(*word))?)))
     });
     let linkage = Linkage::parse(image);
-    let cells = linkage.cells.iter().map(|cell| cell.to);
     let exports = linkage.named_exports.iter().map(|export| export.at);
     let entries = branches.filter(|&to| image.code_at(to).is_none());
-    let made = made.iter().map(|&to| Svma(to));
+    let named = named.iter().map(|&to| Svma(to));
     let mut pending: Vec<Svma> = entries
-        .chain(cells)
         .chain(exports)
-        .chain(made)
+        .chain(named)
         .chain(functions_beside_code(image))
         .filter(|at| at.0 % 4 == 0 && bytes_at(*at).is_some())
         .collect();

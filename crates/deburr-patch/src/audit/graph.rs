@@ -4,12 +4,13 @@
 //! target, whatever function it belongs to, and what enters code otherwise. A word of data that looks like a
 //! branch is one here.
 
-use super::computed;
+use super::computed::{self, Computed};
 use super::fields::{self, Flow};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
-use deburr_core::image::{Image, SymbolKind};
+use deburr_core::image::{Image, Linkage, SymbolKind};
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// Instructions that one thread reads together.
 const PIECE: usize = 1 << 16;
@@ -25,8 +26,10 @@ pub(crate) struct Graph<'a> {
     entries: Vec<CodeOffset>,
     /// Those that code outside of the file, or a pointer, may lead to.
     exposed: Vec<CodeOffset>,
-    /// All addresses that code computes, by value, without duplicates.
+    /// All addresses that code computes for certain, by value, without duplicates.
     computed: Vec<u64>,
+    /// Those and the ones that relocations have.
+    named: OnceLock<Vec<u64>>,
     /// Functions, or what is known of their extents, by address.
     functions: Vec<(CodeOffset, CodeOffset)>,
 }
@@ -35,13 +38,23 @@ impl<'a> Graph<'a> {
     pub(crate) fn of(image: &'a Image<'a>) -> Graph<'a> {
         let ((edges, computed), marked) = rayon::join(|| scan(image), || marked(image));
         let (mut exposed, named) = marked;
-        let places = computed.iter().filter(|address| address.is_multiple_of(4));
-        exposed.extend(places.filter_map(|&address| image.code_offset(Svma(address))));
+        let places = computed.iter().map(|computed| computed.address).filter(|address| address % 4 == 0);
+        exposed.extend(places.filter_map(|address| image.code_offset(Svma(address))));
+        let certain = computed.iter().filter(|computed| computed.is_certain);
+        let computed = certain.map(|computed| computed.address).collect();
         sort(&mut exposed);
         let mut entries = exposed.clone();
         entries.extend(named);
         sort(&mut entries);
-        Graph { image, edges, entries, exposed, computed, functions: functions(image) }
+        Graph {
+            image,
+            edges,
+            entries,
+            exposed,
+            computed,
+            named: OnceLock::new(),
+            functions: functions(image),
+        }
     }
 
     /// Adds jumps through tables, as source and targets.
@@ -86,9 +99,17 @@ impl<'a> Graph<'a> {
         self.entries.get(at).copied().filter(|entry| *entry < end)
     }
 
-    /// The next address after one that code computes: what begins there is not what begins here.
-    pub(crate) fn computed_after(&self, address: u64) -> Option<u64> {
-        self.computed.get(self.computed.partition_point(|&computed| computed <= address)).copied()
+    /// The next address after one that code computes for certain or a relocation has: what begins there is not what
+    /// begins here.
+    pub(crate) fn named_after(&self, address: u64) -> Option<u64> {
+        let named = self.named.get_or_init(|| {
+            let cells = Linkage::parse(self.image).cells;
+            let mut named = self.computed.clone();
+            named.extend(cells.iter().map(|cell| cell.to.0));
+            named.par_sort_unstable();
+            named
+        });
+        named.get(named.partition_point(|&named| named <= address)).copied()
     }
 
     /// Whether something other than a direct branch may lead to an offset.
@@ -197,7 +218,7 @@ fn sort(places: &mut Vec<CodeOffset>) {
 }
 
 /// Direct branches, and the addresses that code computes.
-fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<u64>) {
+fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<Computed>) {
     let (mut edges, mut addresses) = (Vec::new(), Vec::new());
     for code in &image.code {
         let words = code.bytes.as_chunks::<4>().0;
@@ -222,8 +243,8 @@ fn scan(image: &Image<'_>) -> (Vec<(CodeOffset, CodeOffset)>, Vec<u64>) {
         }));
     }
     edges.par_sort_unstable_by_key(as_number);
-    addresses.par_sort_unstable();
-    addresses.dedup();
+    addresses.par_sort_unstable_by_key(|computed| (computed.address, !computed.is_certain));
+    addresses.dedup_by_key(|computed| computed.address);
     (edges, addresses)
 }
 

@@ -308,7 +308,7 @@ fn enumerate(graph: &Graph<'_>, base: u64, element: &Element, depth: usize) -> O
     let function = graph.function(load);
     let is_inside = |at: &CodeOffset| (function.0..function.1).contains(at);
     // A table of unknown length ends where something else begins.
-    let room = graph.computed_after(first).map_or(LONGEST, |next| ((next - first) / size).min(LONGEST));
+    let room = graph.named_after(first).map_or(LONGEST, |next| ((next - first) / size).min(LONGEST));
     for index in 0..count.unwrap_or(room) {
         let Some(value) = read(graph, first.wrapping_add(index.wrapping_mul(size)), size) else { break };
         let value = match signed {

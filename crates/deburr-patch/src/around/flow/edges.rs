@@ -8,6 +8,7 @@ use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
 use deburr_core::image::Image;
 use rayon::prelude::*;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Instructions that one thread reads together.
@@ -15,10 +16,12 @@ const PIECE: usize = 1 << 16;
 /// Instructions that all threads read together.
 const PART: usize = 1 << 22;
 
-/// Direct branches and calls: target and source, in that order.
+/// Branches and calls, and where indirect jumps are known to go: target and source, in that order.
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     by_target: Vec<(CodeOffset, CodeOffset)>,
+    /// Sources that are indirect jumps.
+    indirect: HashSet<CodeOffset>,
     /// Data that control can reach, by address.
     reached_data: Vec<Range<CodeOffset>>,
 }
@@ -35,14 +38,24 @@ impl Edges {
             }
         }
         sort(&mut edges);
-        let mut edges = Edges { by_target: edges, reached_data: Vec::new() };
+        let mut edges = Edges { by_target: edges, ..Edges::default() };
         edges.add_reachable_data(image, program);
         edges
     }
 
-    /// Adds known targets of indirect jumps, each after its jump.
-    pub(crate) fn add(&mut self, image: &Image<'_>, program: &Program, targets: &[(CodeOffset, CodeOffset)]) {
-        self.by_target.extend(targets.iter().map(|&(jump, to)| (to, jump)));
+    /// Takes in where indirect jumps go, target and source, instead of what was said of it before.
+    pub(crate) fn set_indirect(
+        &mut self,
+        image: &Image<'_>,
+        program: &Program,
+        indirect: Vec<(CodeOffset, CodeOffset)>,
+    ) {
+        let before: HashSet<CodeOffset> = std::mem::take(&mut self.indirect);
+        if !before.is_empty() {
+            self.by_target.retain(|(_, from)| !before.contains(from));
+        }
+        self.indirect = indirect.iter().map(|&(_, from)| from).collect();
+        self.by_target.extend(indirect);
         sort(&mut self.by_target);
         self.add_reachable_data(image, program);
     }

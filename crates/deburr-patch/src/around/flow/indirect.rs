@@ -12,7 +12,7 @@
 //! a guess.
 
 use super::edges::{self, Edges};
-use super::made::{Maker, addresses_made};
+use super::made::{Maker, addresses_named};
 use super::returns::Returns;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -29,6 +29,8 @@ const BUDGET: usize = 4096;
 const DEPTH: usize = 16;
 /// Values that a register may have.
 const VALUES: usize = 16;
+/// Times that jumps are resolved, each time with the edges of those that were resolved before.
+const ROUNDS: usize = 16;
 /// Instructions before a load from a table among which its bound is looked for.
 const BOUND_WITHIN: usize = 64;
 
@@ -45,13 +47,30 @@ pub(crate) struct Indirect {
     pub(crate) distances: Vec<(i64, Svma)>,
 }
 
+/// An indirect jump, or a call or return like it.
+#[derive(Debug)]
+struct Jump {
+    at: CodeOffset,
+    word: u32,
+    /// The index of its function.
+    home: Option<usize>,
+    targets: Targets,
+}
+
+impl Jump {
+    /// Where it is known to go: target and source.
+    fn edges(&self) -> impl Iterator<Item = (CodeOffset, CodeOffset)> + '_ {
+        self.targets.known.iter().map(|&to| (to, self.at))
+    }
+}
+
 /// What is known of where a jump goes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Targets {
     known: Vec<CodeOffset>,
     /// Whether there may be others.
     is_open: bool,
-    /// Places whose address the others may begin with.
+    /// Places whose address they may begin with.
     bases: Vec<u64>,
     /// Constants that are added to a whole pointer.
     distances: Vec<i64>,
@@ -64,27 +83,46 @@ impl Indirect {
         program: &Program,
         returns: &Returns,
         pointed_to: &[CodeOffset],
-        made: &OnceLock<Vec<u64>>,
+        named: &OnceLock<Vec<u64>>,
     ) -> (Indirect, Edges) {
-        let mut found = Indirect::default();
         let mut edges = Edges::find(image, program);
-        let mut pending = Indirect::jumps(image, program);
-        // What follows the label of one switch statement may need what was before that statement.
-        for _ in 0..3 {
-            let known = found.targets.len();
-            let mut by_function: HashMap<usize, Vec<CodeOffset>> = HashMap::new();
-            for &(jump, _) in pending.iter().filter(|&&(_, word)| edges::is_indirect_jump(word)) {
-                if let Some(function) = program.whole_index_at(jump) {
-                    by_function.entry(function).or_default().push(jump);
-                }
+        let mut jumps: Vec<Jump> = Indirect::jumps(image, program);
+        // What follows the label of one switch statement may need what was before that statement. In the end each jump goes where it goes by
+        // the edges of all that are resolved; those of others may be missing, but then all of their function is unknown.
+        let mut changed: HashSet<Option<usize>> = jumps.iter().map(|jump| jump.home).collect();
+        for _ in 0..ROUNDS {
+            let mut pending: HashMap<usize, Vec<CodeOffset>> = HashMap::new();
+            for jump in jumps.iter().filter(|jump| jump.targets.is_open && edges::is_indirect_jump(jump.word))
+            {
+                pending.entry(jump.home.unwrap_or(usize::MAX)).or_default().push(jump.at);
             }
-            let context =
-                Context { image, program, returns, edges: &edges, made, pending: by_function, pointed_to };
-            pending = found.resolve_some(&context, pending);
-            if found.targets.len() == known {
+            let context = Context { image, program, returns, edges: &edges, named, pending, pointed_to };
+            changed = Indirect::resolve_again(&context, &mut jumps, &changed);
+            if changed.is_empty() {
                 break;
             }
-            edges.add(image, program, found.targets.get(known..).unwrap_or_default());
+            edges.set_indirect(image, program, jumps.iter().flat_map(Jump::edges).collect());
+        }
+        // What does not settle is not known.
+        for jump in jumps.iter_mut().filter(|jump| changed.contains(&jump.home)) {
+            jump.targets.is_open = true;
+        }
+        (Indirect::of(image, &jumps), edges)
+    }
+
+    /// What the jumps together say.
+    fn of(image: &Image<'_>, jumps: &[Jump]) -> Indirect {
+        let mut found = Indirect::default();
+        let open: HashSet<Option<usize>> =
+            jumps.iter().filter(|jump| jump.targets.is_open).map(|jump| jump.home).collect();
+        for Jump { at, home, targets, .. } in jumps {
+            found.targets.extend(targets.known.iter().map(|&to| (*at, to)));
+            found.distances.extend(targets.distances.iter().map(|&by| (by, image.svma(*at))));
+            if open.contains(home) {
+                let bases = targets.bases.iter().filter_map(|&base| image.code_offset(Svma(base)));
+                found.bases.extend(bases.map(|base| (base, *at)));
+            }
+            found.unknown.extend(targets.is_open.then_some(*at));
         }
         found.targets.sort_unstable();
         found.targets.dedup();
@@ -92,14 +130,13 @@ impl Indirect {
         found.bases.dedup_by_key(|&mut (base, _)| base);
         found.distances.sort_unstable();
         found.distances.dedup_by_key(|&mut (distance, _)| distance);
-        found.unknown = pending.into_iter().map(|(jump, _)| jump).collect();
-        (found, edges)
+        found
     }
 
     /// All indirect jumps and calls outside of procedure linkage tables, with their instructions; also the returns of functions
     /// that compute where they return to.
-    fn jumps(image: &Image<'_>, program: &Program) -> Vec<(CodeOffset, u32)> {
-        let mut jumps: Vec<(CodeOffset, u32)> = Vec::new();
+    fn jumps(image: &Image<'_>, program: &Program) -> Vec<Jump> {
+        let mut jumps: Vec<Jump> = Vec::new();
         let is_linked = |at: CodeOffset, word: u32| computes_return(word).then(|| program.whole_index_at(at));
         let mut returning: HashSet<Option<usize>> = HashSet::new();
         for code in &image.code {
@@ -115,37 +152,43 @@ impl Indirect {
                 let is_jump = edges::is_indirect_jump(word)
                     || edges::is_indirect_call(word)
                     || edges::is_return(word) && returning.contains(&program.whole_index_at(at));
-                (is_jump && !program.is_data(at)).then_some((at, word))
+                let targets = Targets { is_open: true, ..Targets::default() };
+                (is_jump && !program.is_data(at)).then(|| Jump {
+                    at,
+                    word,
+                    home: program.whole_index_at(at),
+                    targets,
+                })
             }));
         }
         jumps
     }
 
-    /// Resolves some jumps, and returns those that stay unknown.
-    fn resolve_some(
-        &mut self,
+    /// Resolves the jumps of some functions, and returns the functions in which a jump goes elsewhere than before, or comes to another place.
+    fn resolve_again(
         context: &Context<'_, '_>,
-        jumps: Vec<(CodeOffset, u32)>,
-    ) -> Vec<(CodeOffset, u32)> {
-        let resolved: Vec<Targets> = jumps
-            .par_iter()
-            .map(|&(at, word)| {
+        jumps: &mut [Jump],
+        homes: &HashSet<Option<usize>>,
+    ) -> HashSet<Option<usize>> {
+        let resolved: Vec<(&mut Jump, Targets)> = jumps
+            .par_iter_mut()
+            .filter(|jump| homes.contains(&jump.home))
+            .map(|jump| {
                 let mut slice = Slice { context, left: BUDGET };
-                slice.targets(at, (word >> 5 & 31) as u8)
+                let targets = slice.targets(jump.at, (jump.word >> 5 & 31) as u8);
+                (jump, targets)
             })
             .collect();
-        let mut unknown = Vec::new();
-        for (jump, targets) in jumps.into_iter().zip(resolved) {
-            let image = context.image;
-            self.targets.extend(targets.known.into_iter().map(|to| (jump.0, to)));
-            self.distances.extend(targets.distances.into_iter().map(|by| (by, image.svma(jump.0))));
-            let bases = targets.bases.into_iter().filter_map(|base| image.code_offset(Svma(base)));
-            self.bases.extend(bases.map(|base| (base, jump.0)));
-            if targets.is_open {
-                unknown.push(jump);
+        let mut changed = HashSet::new();
+        for (jump, targets) in resolved {
+            if targets != jump.targets {
+                let places = jump.targets.known.iter().chain(&targets.known);
+                changed.extend(places.map(|&to| context.program.whole_index_at(to)));
+                changed.insert(jump.home);
+                jump.targets = targets;
             }
         }
-        unknown
+        changed
     }
 
     /// The known targets of a jump, each after the jump.
@@ -234,8 +277,8 @@ struct Context<'s, 'a> {
     returns: &'s Returns,
     edges: &'s Edges,
     /// All addresses that code makes, sorted; computed where they are needed.
-    made: &'s OnceLock<Vec<u64>>,
-    /// The indirect jumps of each function whose targets are not known yet.
+    named: &'s OnceLock<Vec<u64>>,
+    /// The indirect jumps of each function whose targets are not known.
     pending: HashMap<usize, Vec<CodeOffset>>,
     /// Places whose address a relocation, the loader or code has, sorted.
     pointed_to: &'s [CodeOffset],
@@ -257,7 +300,10 @@ impl Slice<'_, '_> {
             match value {
                 Value::Pointer(0) => {}
                 Value::Pointer(distance) => targets.distances.push(distance),
-                Value::Constant(to) => targets.known.extend(image.code_offset(Svma(to))),
+                Value::Constant(to) => {
+                    targets.bases.push(to);
+                    targets.known.extend(image.code_offset(Svma(to)));
+                }
                 Value::Element(table) if table.size == 8 => {}
                 Value::Element(table) if table.size == 4 => {
                     let to = |to: u64| image.code_offset(Svma(to));
@@ -277,10 +323,8 @@ impl Slice<'_, '_> {
                         Some(elements) => Some(elements.into_iter().filter_map(to).collect()),
                         None => self.unbounded(jump, element, to),
                     };
-                    if known.is_none() || element.is_writable(image) {
-                        targets.is_open = true;
-                        targets.bases.push(base);
-                    }
+                    targets.is_open |= known.is_none() || element.is_writable(image);
+                    targets.bases.push(base);
                     targets.known.extend(known.unwrap_or_default());
                 }
                 Value::From(base) => {
@@ -296,6 +340,10 @@ impl Slice<'_, '_> {
         }
         targets.known.sort_unstable();
         targets.known.dedup();
+        targets.bases.sort_unstable();
+        targets.bases.dedup();
+        targets.distances.sort_unstable();
+        targets.distances.dedup();
         targets
     }
 
@@ -329,8 +377,8 @@ impl Slice<'_, '_> {
         let size = u64::from(element.size);
         let most = match size {
             1 | 2 => {
-                let made = self.context.made.get_or_init(|| addresses_made(image));
-                let next = made.get(made.partition_point(|&made| made <= element.at)).copied();
+                let named = self.context.named.get_or_init(|| addresses_named(image));
+                let next = named.get(named.partition_point(|&named| named <= element.at)).copied();
                 let length = next.unwrap_or(u64::MAX) - element.at;
                 (length / size).min(u64::from(element.limit))
             }
@@ -617,7 +665,10 @@ impl Slice<'_, '_> {
                     (Operation::And, Some(mask), _) if mask < 1 << 16 => {
                         return Some(Bound::Stated(mask as u32 + 1));
                     }
-                    (Operation::ExtractBits, Some(field), _) if field >> 8 <= 16 => {
+                    (Operation::ExtractBits, Some(field), _) if matches!(field >> 8, 8 | 16) => {
+                        return Some(Bound::BySize(1 << (field >> 8)));
+                    }
+                    (Operation::ExtractBits, Some(field), _) if field >> 8 < 16 => {
                         return Some(Bound::Stated(1 << (field >> 8)));
                     }
                     (Operation::Extend, Some(bytes @ (1 | 2)), _)

@@ -9,7 +9,7 @@
 use super::edges;
 use crate::semantics;
 use deburr_core::address::Svma;
-use deburr_core::image::{Image, Loaded};
+use deburr_core::image::{Image, Linkage, Loaded};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -412,14 +412,15 @@ pub(crate) fn pieces<'a>(image: &Image<'a>) -> Vec<(Svma, &'a [[u8; 4]])> {
     pieces.collect()
 }
 
-/// All addresses that code makes, sorted.
-pub(crate) fn addresses_made(image: &Image<'_>) -> Vec<u64> {
+/// All addresses that code makes or that relocations have, sorted.
+pub(crate) fn addresses_named(image: &Image<'_>) -> Vec<u64> {
     let found = pieces(image).into_par_iter().flat_map_iter(|(start, words)| {
         let mut found = Vec::new();
         Maker::new(image).read(start, words, |_, to| found.push(to.0));
         found
     });
     let mut found: Vec<u64> = found.collect();
+    found.extend(Linkage::parse(image).cells.iter().map(|cell| cell.to.0));
     found.par_sort_unstable();
     found.dedup();
     found

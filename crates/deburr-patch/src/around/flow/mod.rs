@@ -25,7 +25,7 @@ use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
 use indirect::Indirect;
-use made::addresses_made;
+use made::addresses_named;
 use rayon::prelude::*;
 use returns::Returns;
 use std::collections::{BTreeMap, HashMap};
@@ -42,8 +42,8 @@ pub(crate) struct Flow<'f, 'a> {
     unknown: HashMap<Option<usize>, Unknown>,
     /// Places whose address a relocation, the loader or code has, sorted.
     pointed_to: Vec<CodeOffset>,
-    /// All addresses that code makes, sorted.
-    made: OnceLock<Vec<u64>>,
+    /// All addresses that code makes or that relocations have, sorted.
+    named: OnceLock<Vec<u64>>,
     /// Words beside code that may run, by address.
     beside: OnceLock<BTreeMap<u64, u32>>,
 }
@@ -65,11 +65,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         let mut pointed_to: Vec<CodeOffset> = named.chain(made.map(|reference| reference.to)).collect();
         pointed_to.sort_unstable();
         pointed_to.dedup();
-        let made = OnceLock::new();
-        let (indirect, edges) = Indirect::resolve(image, program, &returns, &pointed_to, &made);
+        let named = OnceLock::new();
+        let (indirect, edges) = Indirect::resolve(image, program, &returns, &pointed_to, &named);
         let unknown = HashMap::new();
         let beside = OnceLock::new();
-        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to, made, beside };
+        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to, named, beside };
         for &jump in &flow.indirect.unknown {
             let unknown = flow.unknown.entry(program.whole_index_at(jump)).or_default();
             unknown.first.get_or_insert(jump);
@@ -128,8 +128,8 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Words that may run and are in no section of code, by address.
     pub(crate) fn words_beside_code(&self) -> &BTreeMap<u64, u32> {
         self.beside.get_or_init(|| {
-            let made = self.made.get_or_init(|| addresses_made(self.image));
-            words_beside_code(self.image, made)
+            let named = self.named.get_or_init(|| addresses_named(self.image));
+            words_beside_code(self.image, named)
         })
     }
 
