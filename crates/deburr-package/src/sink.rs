@@ -3,6 +3,7 @@
 //! It also grants memory: reading waits until the receiver admits the next bytes, or stops when it says so.
 
 use crate::known::Known;
+use crate::member::Member;
 use crate::object::Object;
 
 /// The receiver wants no more: the reading ends.
@@ -32,6 +33,23 @@ pub trait Sink {
     /// # Errors
     /// [`Stopped`].
     fn object(&mut self, object: Object, permit: Self::Permit) -> Result<(), Stopped>;
+
+    /// Takes note of a member, before its bytes: files and links of tar archives and of zip files, which are the packages that
+    /// [`crate::rewrite()`] writes.
+    fn member(&mut self, member: Member) {
+        let _ = member;
+    }
+
+    /// How many bytes of a member are wanted by [`Sink::text`] that is neither a binary nor a package; `None`: it is not.
+    fn wants(&self, path: &str) -> Option<u64> {
+        let _ = path;
+        None
+    }
+
+    /// Takes all bytes of a member that [`Sink::wants`] named and that has no more than those.
+    fn text(&mut self, path: &str, bytes: Vec<u8>) {
+        let _ = (path, bytes);
+    }
 
     /// Counts a member that is neither a binary nor a package.
     fn pass_over(&mut self);

@@ -103,11 +103,25 @@ fn found<S: Sink>(
             };
             Ok(reader.sink.recognise(path.to_owned(), known, size)?)
         }
-        Found::Other => {
-            reader.sink.pass_over();
-            Ok(())
-        }
+        Found::Other => other(reader, path, bytes),
     }
+}
+
+/// Passes over what is no binary and no package, unless its bytes are wanted.
+fn other<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: Bytes<'_>) -> Flow {
+    reader.sink.pass_over();
+    let Some(most) = reader.sink.wants(path) else { return Ok(()) };
+    let mut text = Vec::new();
+    let read = match bytes {
+        Bytes::Slice(slice) => (&mut &*slice).take(most.saturating_add(1)).read_to_end(&mut text),
+        Bytes::Stream(stream, _) => stream.take(most.saturating_add(1)).read_to_end(&mut text),
+    };
+    match read {
+        Ok(_) if text.len() as u64 <= most => reader.sink.text(path, text),
+        Ok(_) => {}
+        Err(error) => return reader.failed(path, &error, true),
+    }
+    Ok(())
 }
 
 fn is_too_deep<S: Sink>(reader: &mut Reader<'_, S>, path: &str, depth: u32) -> Flow<bool> {

@@ -10,11 +10,12 @@ use super::reader::{Bytes, Flow, Nesting, Reader};
 use super::whiteouts::Covered;
 use crate::appended::plain;
 use crate::image::archive::find;
+use crate::member::{Link, Member};
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
 use crate::sniff::{BLOCK, Format, Found, sniff};
 use crate::tar::{Gauge, Guarded, HEADER, LONGEST_NAME, slice_of};
-use ::tar::{Archive, Entries, EntryType};
+use ::tar::{Archive, Entries, Entry, EntryType};
 use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
@@ -175,11 +176,18 @@ fn members<S: Sink, R: Read>(
             continue;
         }
         reader.begin_member()?;
+        let inner = format!("{path}!{shown_name}");
+        let leads_to = entry.link_name_bytes().and_then(|target| match kind {
+            EntryType::Symlink => Some(Link::Symbolic(&target).leads_to(path, &name)),
+            EntryType::Link => Some(Link::Hard(&target).leads_to(path, &name)),
+            _ => None,
+        });
+        let is_signed = is_signed(&mut entry);
+        reader.sink.member(Member { path: inner.clone(), leads_to, is_signed });
         let is_file = matches!(kind, EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse);
         if !is_file || is_directory || !is_new {
             continue;
         }
-        let inner = format!("{path}!{shown_name}");
         let size = entry.size();
         let nesting = context.nesting.within();
         match whole.filter(|_| !is_sparse) {
@@ -200,6 +208,13 @@ fn members<S: Sink, R: Read>(
         reader.skip(path, &reason, true)?;
     }
     Ok(if gauge.saw_end.get() { Ended::Over } else { Ended::Marker })
+}
+
+/// Whether a member's header holds a hash or a signature of its bytes.
+fn is_signed<R: Read>(entry: &mut Entry<'_, R>) -> bool {
+    let Ok(Some(records)) = entry.pax_extensions() else { return false };
+    let is_measure = |key: &[u8]| key.ends_with(b".security.ima") || key.ends_with(b".security.evm");
+    records.filter_map(Result::ok).any(|record| is_measure(record.key_bytes()))
 }
 
 fn after(last: Option<&str>) -> String {

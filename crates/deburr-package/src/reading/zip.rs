@@ -4,11 +4,15 @@
 //! are compared.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
+use crate::codec::decode::decoded;
+use crate::codec::meter::Meter;
+use crate::member::{Link, Member};
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
 use crate::sniff::{Codec, Found, sniff};
+use crate::tar::LONGEST_NAME;
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
-use std::io;
+use std::io::{self, Read};
 
 /// Reads a zip file.
 pub(crate) fn read<S: Sink>(
@@ -43,19 +47,44 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nestin
             continue;
         }
         reader.begin_member()?;
-        if entry.mode().is_symlink() {
+        let inner = format!("{path}!{last}");
+        let is_link = entry.mode().is_symlink();
+        let target = is_link.then(|| target(reader, &archive, &entry)).flatten();
+        let leads_to =
+            target.map(|target| Link::Symbolic(&target).leads_to(path, entry.file_path().as_ref()));
+        reader.sink.member(Member { path: inner.clone(), leads_to, is_signed: false });
+        if is_link {
             continue;
         }
         if entry.flags().is_encrypted() {
             encrypted += 1;
             continue;
         }
-        member(reader, &format!("{path}!{last}"), &archive, &entry, nesting.within())?;
+        member(reader, &inner, &archive, &entry, nesting.within())?;
     }
     if encrypted > 0 {
         reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
     }
     Ok(())
+}
+
+/// What a symbolic link leads to, which a zip file holds as the link's bytes; `None` where these cannot be read.
+fn target<S>(
+    reader: &Reader<'_, S>,
+    archive: &ZipSliceArchive<&[u8]>,
+    record: &ZipFileHeaderRecord<'_>,
+) -> Option<Vec<u8>> {
+    let entry = archive.get_entry(record.wayfinder()).ok()?;
+    let codec = match record.compression_method() {
+        CompressionMethod::STORE => None,
+        CompressionMethod::DEFLATE => Some(Codec::Deflate),
+        _ => return None,
+    };
+    let mut target = Vec::new();
+    // A decoder of its own: what it cannot read ends nothing else.
+    let meter = Meter::new(&reader.meter.limits, entry.data());
+    decoded(codec, entry.data(), &meter).take(LONGEST_NAME as u64).read_to_end(&mut target).ok()?;
+    Some(target)
 }
 
 fn member<S: Sink>(

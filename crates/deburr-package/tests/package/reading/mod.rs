@@ -4,9 +4,10 @@ mod claims;
 mod containers;
 mod identity;
 mod image;
+mod members;
 
 use crate::making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};
-use deburr_package::{Kind, Known, Limits, Object, Sink, Stopped, read};
+use deburr_package::{Kind, Known, Limits, Member as Listed, Object, Sink, Stopped, read};
 
 /// What a package gave.
 #[derive(Debug, Default)]
@@ -14,6 +15,9 @@ pub(crate) struct Taken {
     objects: Vec<Object>,
     skipped: Vec<(String, String, bool)>,
     others: u64,
+    members: Vec<Listed>,
+    /// Members whose names end in `SUMS`, of at most 100 bytes.
+    texts: Vec<(String, Vec<u8>)>,
     /// What was recognised and not read.
     known: Vec<(String, Known)>,
     /// The most that was held without a permit.
@@ -36,6 +40,18 @@ impl Sink for Taken {
         assert_eq!(permit, object.bytes.len() as u64, "{}", object.path);
         self.objects.push(object);
         Ok(())
+    }
+
+    fn member(&mut self, member: Listed) {
+        self.members.push(member);
+    }
+
+    fn wants(&self, path: &str) -> Option<u64> {
+        path.ends_with("SUMS").then_some(100)
+    }
+
+    fn text(&mut self, path: &str, bytes: Vec<u8>) {
+        self.texts.push((path.to_owned(), bytes));
     }
 
     fn pass_over(&mut self) {
