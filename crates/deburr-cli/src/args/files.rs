@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 /// Verb, option and role of each.
-pub(crate) const FILES: [(&str, &str, Role); 49] = [
+pub(crate) const FILES: [(&str, &str, Role); 48] = [
     ("check", "paths", Role::Reads),
     ("check", "config", Role::Reads),
     ("check", "add_allowances", Role::Extends),
@@ -49,7 +49,6 @@ pub(crate) const FILES: [(&str, &str, Role); 49] = [
     ("fix", "paths", Role::Reads),
     ("fix", "output", Role::Writes),
     ("fix", "dispatch", Role::Fills),
-    ("fix", "verify", Role::Reads),
     ("fix", "config", Role::Reads),
     ("fix", "debug_dir", Role::Reads),
     ("compare", "values", Role::Reads),

@@ -76,7 +76,7 @@ pub(crate) struct Fix {
     /// ELF files for AArch64, directories and packages of them
     ///
     /// Packages are wheels and other zip files, .deb, tar and container images.
-    #[arg(required_unless_present = "verify", value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
 
     /// Write the result here; of a directory, a copy
@@ -100,12 +100,12 @@ pub(crate) struct Fix {
     /// It goes into OUT or in the place of FILE; a backup is made only with --backup.
     #[arg(long, requires = "destination", conflicts_with_all = CHOICES, conflicts_with = "dispatch", help_heading = "What to do")]
     pub(crate) revert: bool,
-    /// Prove that PATCHED does the same as ORIGINAL
+    /// Prove that the second FILE does the same as the first
     ///
-    /// Both are files or packages. Every difference must be a change that is proven.
-    #[arg(long, num_args = 2, value_names = ["ORIGINAL", "PATCHED"], conflicts_with_all = NO_TARGET, help_heading = "What to do")]
-    #[arg(conflicts_with_all = ["paths", "revert", "destination"])]
-    pub(crate) verify: Option<Vec<PathBuf>>,
+    /// Give the original and the rewritten one, as files or packages. Every difference must be a change that is proven.
+    #[arg(long, conflicts_with_all = NO_TARGET, help_heading = "What to do")]
+    #[arg(conflicts_with_all = ["revert", "destination"])]
+    pub(crate) verify: bool,
 
     /// Rewrite what these rules find only (can be given more than once)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = PossibleValuesParser::new(RULES), help_heading = "Choice")]
@@ -176,7 +176,7 @@ impl Fix {
 
     /// Whether nothing is written: what could be is only shown.
     pub(crate) fn is_plan(&self) -> bool {
-        let is_back = self.revert || self.verify.is_some();
+        let is_back = self.revert || self.verify;
         !is_back && self.output.is_none() && !self.in_place && self.dispatch.is_none()
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn run(
     }
     let terminal = io::stdout().is_terminal();
     let action = match options {
-        Fix { verify: Some(_), .. } => "verify",
+        Fix { verify: true, .. } => "verify",
         Fix { revert: true, .. } => "revert",
         _ if options.is_plan() => "plan",
         _ => "rewrite",
@@ -69,7 +69,12 @@ pub(super) fn run(
         Some(output) if target::is_named_stdout(output) => &mut errors,
         _ => out,
     };
-    if let Some([original, patched]) = options.verify.as_deref() {
+    if options.verify {
+        let [original, patched] = options.paths.as_slice() else {
+            return Err(Failure::Message(
+                "--verify: give two files, the original and the rewritten one".to_owned(),
+            ));
+        };
         return verify::verify(options, [original, patched], render.as_mut(), out);
     }
     let mut run = FixRun {

@@ -175,6 +175,25 @@ fn identical_files_are_verified_with_nothing_to_prove() {
 }
 
 #[test]
+fn the_two_files_of_a_verification_may_be_anywhere_among_the_options() {
+    let scratch = scratch("spellings");
+    fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
+    let (a, b) = ("libcounters.so", "new.so");
+    for spelling in [
+        &["--verify", "--verbose", a, b][..],
+        &["--verify", a, b, "--verbose"],
+        &["--verbose", "--verify", a, b],
+        &["--verify", "-v", "--target", "armv8.1-a", a, b],
+        &[a, "--verbose", b, "--verify"],
+    ] {
+        let told = fixed(&scratch, spelling);
+        assert!(told.contains("new.so: verified: 5 changes of libcounters.so"), "{spelling:?}: {told}");
+        assert!(told.contains("What the proofs assume:"), "{spelling:?}: {told}");
+    }
+    assert_eq!(fix(&scratch, &["--verify", b, "--verbose", a]).status.code(), Some(1));
+}
+
+#[test]
 fn file_is_replaced_with_a_backup_and_comes_back_without_one() {
     let scratch = scratch("in-place");
     let [path, backup] = ["libcounters.so", "libcounters.so.orig"].map(|name| scratch.join(name));
@@ -263,7 +282,10 @@ fn what_cannot_be_done_is_reported_and_nothing_is_written() {
         (&["--revert", "-o", "out.so", "libcounters.so"], "not a file that deburr patched"),
         (&["--revert", "--in-place", "libcounters.so"], "not a file that deburr patched"),
         (&["--revert", "--in-place", "full"], "full"),
-        (&["--verify", "libcounters.so"], "2 values required"),
+        (&["--verify", "libcounters.so"], "--verify: give two files"),
+        (&["--verify", "libcounters.so", "new.so", "second.so"], "--verify: give two files"),
+        (&["--verify"], "<FILE>"),
+        (&["--verify", "--in-place", "libcounters.so", "new.so"], "cannot be used with"),
     ] {
         refused(&scratch, arguments, message);
     }
