@@ -248,6 +248,9 @@ impl FixRenderer for FixText {
         let files = counted(changed.len() as u64, "file");
         let verdict = match (written, changed.is_empty()) {
             (None, _) => "a package".to_owned(),
+            (Some(_), true) if *is_reverted => {
+                "deburr rewrote no file in it, nothing to give back".to_owned()
+            }
             (Some(_), true) => "no file in it rewritten".to_owned(),
             (Some(_), false) if *is_reverted => format!("{files} in it given back"),
             (Some(_), false) => format!("{files} in it rewritten and verified"),

@@ -203,7 +203,10 @@ fn debian_package_is_replaced_with_its_sums_made_right() {
     for name in ["control.tar.gz", "data.tar.gz"] {
         assert!(part(&reverted, name) == part(&deb(), name), "{name}");
     }
-    refused(&scratch, &["--revert", "--in-place", "app.deb"], "no file in it gives its original back");
+    // Once more, there is nothing left to give back.
+    let told = fixed(&scratch, &["--revert", "--in-place", "app.deb"]);
+    assert!(told.contains("app.deb: deburr rewrote no file in it, nothing to give back"), "{told}");
+    assert!(told.contains("left as it is") && fs::read(&path).unwrap() == reverted, "{told}");
     refused(&scratch, &["--in-place", "app.deb"], "the backup");
 }
 
@@ -256,6 +259,13 @@ fn what_cannot_be_done_with_packages_is_reported_and_nothing_is_written() {
     scratch.file("app.so.gz", &gzip(LIBRARY));
     let twice = [wheel(LIBRARY), vec![(MEMBER.to_owned(), LIBRARY.to_vec())]].concat();
     scratch.file("twice.whl", &zip(&twice));
+    scratch.file("libcounters.so", LIBRARY);
+    fixed(&scratch, &["-o", "new.so", "libcounters.so"]);
+    let mut broken = fs::read(scratch.join("new.so")).unwrap();
+    let note = broken.windows(9).rposition(|window| window == b"\"sha256\":").unwrap();
+    broken[note + 12] ^= 1;
+    fs::remove_file(scratch.join("new.so")).unwrap();
+    scratch.file("broken.tar", &tar(&[("libcounters.so".to_owned(), broken)]));
     for (arguments, message) in [
         (&["cut.whl"][..], "cut.whl: zip: "),
         (&["image.rpm"], "image.rpm: an RPM package"),
@@ -266,7 +276,7 @@ fn what_cannot_be_done_with_packages_is_reported_and_nothing_is_written() {
         (&["--max-depth", "0", "app.whl"], "looks into none"),
         (&["--max-member", "1K", "app.whl"], "--max-member"),
         (&["--site", "0x460", "-o", "new.whl", "app.whl"], "--site 0x460: no selected rule"),
-        (&["--revert", "-o", "new.whl", "app.whl"], "no file in it gives its original back"),
+        (&["--revert", "-o", "new.whl", "broken.tar"], "no file in it gives its original back"),
         (&["--verify", "app.whl", "cut.whl"], "cut off"),
         (&["--verify", "cut.whl", "app.whl"], "cut.whl: zip: "),
     ] {
@@ -275,6 +285,21 @@ fn what_cannot_be_done_with_packages_is_reported_and_nothing_is_written() {
     let output = fix(&scratch, &["--dispatch", "dist", "app.whl"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("app.whl: a package: unpack it"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_package_in_which_nothing_was_rewritten_is_its_own_original() {
+    let scratch = scratch("nothing-to-revert");
+    let told = fixed(&scratch, &["--revert", "app.whl", "-o", "old.whl"]);
+    assert!(told.contains("app.whl: deburr rewrote no file in it, nothing to give back"), "{told}");
+    assert!(told.contains("copied as it is to old.whl") && !told.contains("note:"), "{told}");
+    assert!(fs::read(scratch.join("old.whl")).unwrap() == fs::read(scratch.join("app.whl")).unwrap());
+    let told = document(&scratch, &["--revert", "--in-place", "app.whl"]);
+    assert_eq!(
+        (&told["files"][0]["changed"], &told["files"][0]["written"]["is_changed"]),
+        (&json!([]), &json!(false))
+    );
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 3);
 }
 
 #[test]

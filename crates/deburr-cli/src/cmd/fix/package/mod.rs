@@ -58,21 +58,22 @@ impl FixRun<'_> {
         let Rewritten { bytes, changed, unopened, signatures, notes } =
             rewritten.map_err(|error| trouble(&name, &error))?;
         let Members { fixed, changes, left, .. } = members;
+        let is_broken = self.options.revert && changes.is_empty() && !left.is_empty();
         for (path, trouble) in left.into_iter().chain(missed(&name, &source.bytes, &limits, &unopened)?) {
             self.leave(Path::new(&path), trouble, false);
         }
         self.check_met()?;
         source.check()?;
-        if self.options.revert && changed.is_empty() {
+        if is_broken {
             return Err(Trouble::fault("no file in it gives its original back").into());
         }
         let note = |text| Break { what: "package", text };
         let mut breaks = Vec::new();
-        if self.options.revert {
+        if self.options.revert && !changed.is_empty() {
             let text = "the files in it are the originals; the package may be compressed otherwise than it was; then a \
                  signature of the whole does not hold";
             breaks.push(note(text.to_owned()));
-        } else if !changed.is_empty() {
+        } else if !self.options.revert && !changed.is_empty() {
             breaks.extend(breaks::around(self.options, path, source));
             breaks.extend(signatures.into_iter().map(note));
         }
