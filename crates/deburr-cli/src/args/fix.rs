@@ -147,11 +147,12 @@ pub(crate) struct Fix {
     /// Debug files of the original are then not found any more.
     #[arg(long, help_heading = "New file")]
     pub(crate) new_build_id: bool,
-    /// Also rewrite files with bytes after their last section
+    /// Also rewrite files whose bytes a hash or signature attests
     ///
-    /// Such as a signature or an archive, which is then no longer found at the end of the file.
-    #[arg(long, help_heading = "New file")]
-    pub(crate) trailer: bool,
+    /// In a file beside FILE, in an attribute, in FILE itself or in bytes after its last section, such as an archive. None of them matches the
+    /// new file. --trailer is the old name.
+    #[arg(long, alias = "trailer", help_heading = "New file")]
+    pub(crate) despite_signature: bool,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
@@ -192,7 +193,7 @@ const CHOICES: [&str; 10] = [
     "pause",
     "trampolines",
     "new_build_id",
-    "trailer",
+    "despite_signature",
 ];
 
 /// Those of them that have no meaning for files that are there already.

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
 /// Attributes that vouch for the very bytes of a file: of no use on others.
-const MEASURED: [&str; 2] = ["security.ima", "security.evm"];
+pub(crate) const MEASURED: [&str; 2] = ["security.ima", "security.evm"];
 
 /// The attribute that holds a file's capabilities (capabilities(7)).
 const CAPABILITY: &str = "security.capability";
@@ -63,11 +63,6 @@ pub(crate) fn is_privileged(file: &File, metadata: &Metadata) -> bool {
     metadata.mode() & PRIVILEGED != 0 || has(file, CAPABILITY)
 }
 
-/// Whether the kernel checks a file against a hash or a signature (IMA, EVM).
-pub(crate) fn is_measured(file: &File) -> bool {
-    MEASURED.iter().any(|name| has(file, name))
-}
-
 fn has(file: &File, name: &str) -> bool {
     rustix::fs::fgetxattr_query(file, name).is_ok()
 }
@@ -89,7 +84,7 @@ fn set(file: &File, name: &OsStr, value: &[u8]) -> bool {
 }
 
 /// The names of a file's extended attributes; none where the file system has none.
-fn attributes(file: &File) -> Vec<OsString> {
+pub(crate) fn attributes(file: &File) -> Vec<OsString> {
     let length = rustix::fs::flistxattr_query(file).unwrap_or(0);
     let mut list = vec![0; length];
     let filled = rustix::fs::flistxattr(file, &mut list[..]).unwrap_or(0);

@@ -1,8 +1,8 @@
 //! What no longer fits a rewritten file, in it and around it, and what prevents that it is written.
 
 use super::file::source::Source;
+use super::trailing::Trailing;
 use crate::args::fix::Fix;
-use crate::output::attributes;
 use crate::render::fix::outcome::Break;
 use deburr_patch::ApplyError;
 use std::fs;
@@ -16,7 +16,7 @@ const MANAGED: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 pub(super) fn obstacle(error: &ApplyError) -> String {
     match error {
         ApplyError::Trailer { .. } => format!(
-            "{error}, such as a signature or an archive, which nobody would find there any more (--trailer \
+            "{error}, such as a signature or an archive, which nobody would find there any more (--despite-signature \
              rewrites it all the same)"
         ),
         _ => error.to_string(),
@@ -24,13 +24,17 @@ pub(super) fn obstacle(error: &ApplyError) -> String {
 }
 
 /// What in a rewritten file fits no longer.
-pub(super) fn inside(options: &Fix, trailer: Option<u64>) -> Vec<Break> {
+pub(super) fn inside(options: &Fix, trailing: Option<Trailing>) -> Vec<Break> {
     let mut breaks = Vec::new();
-    if let Some(length) = trailer {
-        let text = format!(
-            "{length} bytes after the last section, such as a signature or an archive, are not at the end of \
-             the rewritten file"
-        );
+    if let Some(Trailing { length, is_stray }) = trailing {
+        let text = match is_stray {
+            true => format!(
+                "{length} stray bytes after the last section stay in their place; the note follows them"
+            ),
+            false => format!(
+                "{length} bytes after the last section, such as a signature or an archive, are not at the end of the rewritten file"
+            ),
+        };
         breaks.push(Break { what: "trailer", text });
     }
     if options.new_build_id {
@@ -44,13 +48,6 @@ pub(super) fn inside(options: &Fix, trailer: Option<u64>) -> Vec<Break> {
 pub(super) fn around(options: &Fix, path: &Path, source: &Source) -> Vec<Break> {
     let mut breaks = Vec::new();
     let mut add = |what, text: &str| breaks.push(Break { what, text: text.to_owned() });
-    if attributes::is_measured(&source.file) {
-        add(
-            "ima",
-            "the kernel checks the original against its attribute security.ima or security.evm: where that is \
-             enforced, the rewritten file must be signed anew",
-        );
-    }
     let real = fs::canonicalize(path).unwrap_or_default();
     if MANAGED.iter().any(|folder| real.starts_with(folder)) && !real.starts_with("/usr/local") {
         add(

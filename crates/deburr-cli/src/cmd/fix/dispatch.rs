@@ -57,8 +57,14 @@ impl FixRun<'_> {
 
     fn dispatch_one(&mut self, path: &Path, folder: &Path) -> Result<ManifestFile, Stop> {
         let source = Source::open(path)?;
-        let Rewrite { plan, patched, trailer } = self.rewriter.make(&source.bytes, Some(path))?;
+        let Rewrite { plan, patched, trailing } = self.rewriter.make(&source.bytes, Some(path))?;
         self.check_met()?;
+        let mut fixed = self.planned(path.display().to_string(), plan, trailing);
+        if !fixed.plan.sites.is_empty()
+            && let Some(reason) = self.attested(&mut fixed, self.disk.attestations(path, &source))
+        {
+            return Err(Trouble::left(reason).into());
+        }
         let patched = patched.transpose().map_err(|error| Trouble::left(breaks::obstacle(&error)))?;
         let name = path.file_name().ok_or_else(|| Trouble::fault("no name of a file"))?;
         let target = self.rewriter.target();
@@ -75,7 +81,13 @@ impl FixRun<'_> {
             let is_changed = part == REWRITTEN;
             install::put(new, &to, inherited, Existing::Replace, |written| {
                 if is_changed {
-                    rewriter::verify(&source.bytes, written, target, &|run| written.release(run), &plan)?;
+                    rewriter::verify(
+                        &source.bytes,
+                        written,
+                        target,
+                        &|run| written.release(run),
+                        &fixed.plan,
+                    )?;
                 }
                 source.check()
             })?;
@@ -90,12 +102,11 @@ impl FixRun<'_> {
         let mut needs = needs(&source.bytes)?;
         let unchanged = Edited::from(&*source.bytes);
         let original = add(ORIGINAL, &unchanged, &needs)?;
-        needs.extend(plan.needs().iter().map(|feature| feature.name().to_owned()));
+        needs.extend(fixed.plan.needs().iter().map(|feature| feature.name().to_owned()));
         let rewritten = patched.as_ref().map(|new| add(REWRITTEN, new, &needs)).transpose()?;
         // The best first.
         variants.reverse();
         let new = patched.as_ref().unwrap_or(&unchanged);
-        let mut fixed = self.planned(path.display().to_string(), plan, trailer);
         if rewritten.is_some() {
             fixed.breaks.extend(breaks::around(self.options, path, &source));
         }

@@ -4,6 +4,7 @@
 //! through `rewriter.rs` (bytes → plan and new bytes) and `file/` (reading and writing); packages and trees
 //! call the same for each binary.
 
+mod attested;
 mod breaks;
 mod dispatch;
 mod file;
@@ -12,6 +13,7 @@ mod revert;
 mod rewrite;
 mod rewriter;
 mod run;
+mod trailing;
 mod tree;
 mod trouble;
 mod verify;
@@ -26,6 +28,7 @@ use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
 use crate::render::fix::text::{FixLayout, FixText};
 use crate::render::style::Palette;
+use attested::disk::Disk;
 use deburr_core::idiom::slow_lse::SlowLse;
 use file::destination::Goal;
 use rewriter::Rewriter;
@@ -84,6 +87,7 @@ pub(super) fn run(
         out,
         complaints,
         summary: FixSummary::default(),
+        disk: Disk::default(),
         failed: false,
     };
     if let Some(slow) = rewriter::slow_target(options).map_err(Failure::Message)? {

@@ -17,23 +17,25 @@ impl FixRun<'_> {
             return self.package(path, &source, goal);
         }
         let destination = Destination::of(self.options, path, &source, goal)?;
-        let Rewrite { plan, patched, trailer } = self.rewriter.make(&source.bytes, Some(path))?;
+        let Rewrite { plan, patched, trailing } = self.rewriter.make(&source.bytes, Some(path))?;
         self.check_met()?;
         source.check()?;
-        let mut fixed = self.planned(path.display().to_string(), plan, trailer);
+        let mut fixed = self.planned(path.display().to_string(), plan, trailing);
+        let mut refusal = None;
         if !fixed.plan.sites.is_empty() {
+            refusal = self.attested(&mut fixed, self.disk.attestations(path, &source));
             fixed.breaks.extend(breaks::around(self.options, path, &source));
         }
-        let patched = match (patched, destination.is_some()) {
-            (Some(Err(error)), true) => {
-                return Err(Trouble::left(breaks::obstacle(&error)).into());
-            }
-            (Some(Err(error)), false) => {
-                fixed.obstacle = Some(breaks::obstacle(&error));
+        let patched = match (patched.transpose(), refusal) {
+            (Ok(patched), None) => patched,
+            (made, refusal) => {
+                let obstacle = refusal.or_else(|| made.err().map(|error| breaks::obstacle(&error)));
+                if let Some(reason) = obstacle.clone().filter(|_| destination.is_some()) {
+                    return Err(Trouble::left(reason).into());
+                }
+                fixed.obstacle = obstacle;
                 None
             }
-            (Some(Ok(patched)), _) => Some(patched),
-            (None, _) => None,
         };
         if let Some(destination) = destination {
             let target = self.rewriter.target();

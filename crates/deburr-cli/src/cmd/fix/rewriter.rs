@@ -3,6 +3,7 @@
 //!
 //! Knows bytes only; where they come from and go to is the business of whoever calls.
 
+use super::trailing::{Trailing, is_stray};
 use super::trouble::{Trouble, guarded};
 use crate::analysis::{debug_dirs, machines};
 use crate::args::fix::{Fix, PauseChoice};
@@ -46,8 +47,8 @@ pub(super) struct Rewrite<'b> {
     /// The file with it, or why it cannot be written; `None` where there is nothing to write, or nothing is
     /// to be written.
     pub(super) patched: Option<Result<Edited<'b>, ApplyError>>,
-    /// Bytes after the last section that were overridden.
-    pub(super) trailer: Option<u64>,
+    /// Bytes after the last section, where they were no obstacle.
+    pub(super) trailing: Option<Trailing>,
 }
 
 impl<'o> Rewriter<'o> {
@@ -66,7 +67,7 @@ impl<'o> Rewriter<'o> {
                 PauseChoice::Isb | PauseChoice::Auto => Pause::Isb,
             },
             trampolines: options.trampolines,
-            options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.trailer },
+            options: ApplyOptions { new_build_id: options.new_build_id, trailer: options.despite_signature },
             is_plan: options.is_plan(),
             debug_dirs: debug_dirs(&options.batch.debug_files),
             functions: options
@@ -123,17 +124,21 @@ impl<'o> Rewriter<'o> {
             is_fault: !matches!(error, PlanError::Unfit(_) | PlanError::Unreadable(Error::Unsupported(_))),
         })?;
         let plan = self.narrow(whole);
-        let (mut patched, mut trailer) = (None, None);
+        let (mut patched, mut trailing) = (None, None);
         if !plan.sites.is_empty() {
             let strict = ApplyOptions { trailer: false, ..self.options };
             let mut made = self.apply(bytes, &plan, &strict)?;
-            if let (Err(ApplyError::Trailer { length, .. }), true) = (&made, self.options.trailer) {
-                trailer = Some(*length);
-                made = self.apply(bytes, &plan, &self.options)?;
+            if let Err(ApplyError::Trailer { file_offset, length }) = made {
+                let rest = usize::try_from(file_offset).ok().and_then(|start| bytes.get(start..));
+                let is_stray = rest.is_some_and(is_stray);
+                if is_stray || self.options.trailer {
+                    trailing = Some(Trailing { length, is_stray });
+                    made = self.apply(bytes, &plan, &ApplyOptions { trailer: true, ..self.options })?;
+                }
             }
             patched = made.transpose();
         }
-        Ok(Rewrite { plan, patched, trailer })
+        Ok(Rewrite { plan, patched, trailing })
     }
 
     /// The file with a plan, or why it cannot be written; of what is not to be written only the latter.

@@ -2,8 +2,11 @@
 //!
 //! In: the outcome of each file. Out: lines or a document through the renderer, the sums, and the exit status.
 
+use super::attested::attestation::Attestation;
+use super::attested::disk::Disk;
 use super::breaks;
 use super::rewriter::Rewriter;
+use super::trailing::Trailing;
 use super::trouble::Trouble;
 use crate::args::fix::Fix;
 use crate::cmd::failure::Failure;
@@ -23,6 +26,7 @@ pub(super) struct FixRun<'r> {
     pub(super) out: &'r mut dyn Write,
     pub(super) complaints: &'r mut dyn Write,
     pub(super) summary: FixSummary,
+    pub(super) disk: Disk,
     pub(super) failed: bool,
 }
 
@@ -39,14 +43,25 @@ impl FixRun<'_> {
     }
 
     /// A plan, with what is to be known of it.
-    pub(super) fn planned(&self, path: String, plan: Plan, trailer: Option<u64>) -> Fixed {
+    pub(super) fn planned(&self, path: String, plan: Plan, trailing: Option<Trailing>) -> Fixed {
         Fixed {
             path,
             needs: plan.needs(),
-            breaks: if plan.sites.is_empty() { Vec::new() } else { breaks::inside(self.options, trailer) },
+            breaks: if plan.sites.is_empty() { Vec::new() } else { breaks::inside(self.options, trailing) },
             plan,
             obstacle: None,
             written: None,
+        }
+    }
+
+    /// Why a file whose bytes are attested stays as it is; where it is rewritten all the same, what no longer fits it.
+    pub(super) fn attested(&self, fixed: &mut Fixed, attestations: Vec<Attestation>) -> Option<String> {
+        match self.options.despite_signature {
+            true => {
+                fixed.breaks.extend(attestations.iter().map(Attestation::broken));
+                None
+            }
+            false => attestations.first().map(Attestation::refusal),
         }
     }
 

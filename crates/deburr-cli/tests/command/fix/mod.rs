@@ -1,5 +1,6 @@
 //! `deburr fix` on a linked library: sessions, every way to write, what is refused, and the documents.
 
+mod attested;
 mod packages;
 mod pause;
 
@@ -418,12 +419,15 @@ fn what_a_new_file_breaks_is_named() {
     let signed = [LIBRARY, b"~Module signature appended~\n"].concat();
     scratch.file("signed.so", &signed);
     let plan = fixed(&scratch, &["signed.so"]);
-    assert!(plan.contains("cannot be written: 28 bytes follow") && plan.contains("--trailer"), "{plan}");
-    refused(&scratch, &["-o", "new.so", "signed.so"], "28 bytes follow");
-    let told = document(&scratch, &["--trailer", "--new-build-id", "-o", "new.so", "signed.so"]);
+    assert!(
+        plan.contains("cannot be written: its bytes are attested by a kernel module's signature at its end"),
+        "{plan}"
+    );
+    refused(&scratch, &["-o", "new.so", "signed.so"], "--despite-signature");
+    let told = document(&scratch, &["--despite-signature", "--new-build-id", "-o", "new.so", "signed.so"]);
     let breaks: Vec<_> =
         told["files"][0]["breaks"].as_array().unwrap().iter().map(|it| &it["what"]).collect();
-    assert_eq!(breaks, ["trailer", "build-id"]);
+    assert_eq!(breaks, ["trailer", "build-id", "attested"]);
     fixed(&scratch, &["--verify", "signed.so", "new.so"]);
     fixed(&scratch, &["--revert", "--in-place", "new.so"]);
     assert!(fs::read(scratch.join("new.so")).unwrap() == signed);

@@ -12,10 +12,10 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 
-type Members = Vec<(String, Vec<u8>)>;
+pub(super) type Members = Vec<(String, Vec<u8>)>;
 
 /// A zip file without compression (APPNOTE.TXT, section 4.3).
-fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+pub(super) fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
         let mut common: Vec<u8> = [20_u16, 0, 0, 0, 0x21].into_iter().flat_map(u16::to_le_bytes).collect();
@@ -39,7 +39,7 @@ fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// The members of such a file.
-fn unzip(mut file: &[u8]) -> Members {
+pub(super) fn unzip(mut file: &[u8]) -> Members {
     let mut members = Vec::new();
     while let Some(rest) = file.strip_prefix(b"PK\x03\x04") {
         let number = |at: usize| usize::from(u16::from_le_bytes(rest[at..at + 2].try_into().unwrap()));
@@ -66,10 +66,10 @@ fn line(name: &str, bytes: &[u8]) -> String {
 }
 
 const RECORD: &str = "counters-1.dist-info/RECORD";
-const MEMBER: &str = "counters/libcounters.so";
+pub(super) const MEMBER: &str = "counters/libcounters.so";
 
 /// The members of a wheel around the library.
-fn wheel(library: &[u8]) -> Members {
+pub(super) fn wheel(library: &[u8]) -> Members {
     let x86 = fs::read(folder().join(X86)).unwrap();
     let files =
         [("counters/__init__.py", &b"import ctypes\n"[..]), (MEMBER, library), ("counters/x86.o", &x86)];

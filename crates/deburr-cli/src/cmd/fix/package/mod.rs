@@ -4,6 +4,7 @@
 
 pub(super) mod contents;
 
+use super::attested::{self, attestation::Attestation};
 use super::breaks;
 use super::file::destination::{Destination, Goal};
 use super::file::source::Source;
@@ -26,6 +27,8 @@ struct Members<'a> {
     fixed: Vec<Fixed>,
     changes: Vec<Change>,
     left: Vec<(String, Trouble)>,
+    /// What the package holds of hashes and signatures of its members.
+    attested: attested::members::Members,
 }
 
 impl FixRun<'_> {
@@ -46,6 +49,10 @@ impl FixRun<'_> {
             fixed: Vec::new(),
             changes: Vec::new(),
             left: Vec::new(),
+            attested: match self.options.revert {
+                true => attested::members::Members::default(),
+                false => guarded(|| attested::members::Members::read(&name, &source.bytes, &limits))?,
+            },
         };
         let life = || Life::new(self.options.batch.progress, name.clone());
         let rewritten = guarded(|| {
@@ -78,6 +85,10 @@ impl FixRun<'_> {
             breaks.extend(signatures.into_iter().map(note));
         }
         breaks.extend(notes.into_iter().map(note));
+        let is_new =
+            !self.options.revert && fixed.iter().any(|it| !it.plan.sites.is_empty() && it.obstacle.is_none());
+        let whole = if is_new { self.disk.around(path, &source.bytes) } else { Vec::new() };
+        breaks.extend(self.whole(&whole, destination.is_some())?);
         let mut packed =
             Packed { path: name.clone(), changed, breaks, written: None, is_reverted: self.options.revert };
         // In a tree, what stays as it is is copied with the rest.
@@ -103,20 +114,39 @@ impl FixRun<'_> {
         Ok(())
     }
 
+    /// What is to be said of a package that something attests as a whole.
+    fn whole(&self, attestations: &[Attestation], is_written: bool) -> Result<Vec<Break>, Trouble> {
+        match attestations.first().map(Attestation::refusal) {
+            None => Ok(Vec::new()),
+            Some(_) if self.options.despite_signature => {
+                Ok(attestations.iter().map(Attestation::broken).collect())
+            }
+            Some(reason) if is_written => Err(Trouble::left(reason)),
+            Some(reason) => {
+                Ok(vec![Break { what: "attested", text: format!("cannot be written: {reason}") }])
+            }
+        }
+    }
+
     /// Plans for a binary in a package; returns what it is to become.
     fn inside(&mut self, object: &Object, members: &mut Members<'_>) -> Option<Vec<u8>> {
-        let mut leave = |trouble| members.left.push((object.path.clone(), trouble));
-        let Rewrite { plan, patched, trailer } =
+        let Members { left, attested, .. } = members;
+        let mut leave = |trouble| left.push((object.path.clone(), trouble));
+        let Rewrite { plan, patched, trailing } =
             self.rewriter.make(&object.bytes, None).map_err(&mut leave).ok()?;
-        let mut fixed = self.planned(object.path.clone(), plan, trailer);
-        let patched = match (patched.transpose(), members.new_path) {
-            (Ok(patched), _) => patched.map(|patched| patched.to_vec()),
-            (Err(error), Some(_)) => {
-                leave(Trouble::left(breaks::obstacle(&error)));
-                return None;
-            }
-            (Err(error), None) => {
-                fixed.obstacle = Some(breaks::obstacle(&error));
+        let mut fixed = self.planned(object.path.clone(), plan, trailing);
+        let attestations =
+            if fixed.plan.sites.is_empty() { Vec::new() } else { attested.attestations(object) };
+        let refusal = self.attested(&mut fixed, attestations);
+        let patched = match (patched.transpose(), refusal) {
+            (Ok(patched), None) => patched.map(|patched| patched.to_vec()),
+            (made, refusal) => {
+                let obstacle = refusal.or_else(|| made.err().map(|error| breaks::obstacle(&error)));
+                if let Some(reason) = obstacle.clone().filter(|_| members.new_path.is_some()) {
+                    leave(Trouble::left(reason));
+                    return None;
+                }
+                fixed.obstacle = obstacle;
                 None
             }
         };
