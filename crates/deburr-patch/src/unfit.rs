@@ -45,13 +45,18 @@ const HASHED: &[&str] =
     &["FIPS_text_start", "FIPS_incore_fingerprint", "BORINGSSL_bcm_text_start", "BORINGSSL_bcm_text_hash"];
 /// The parameter by which OpenSSL 3 hands its FIPS module the hash of the module's file.
 const MODULE_MAC: &[u8] = b"module-mac\0";
+/// What BoringSSL's and AWS-LC's FIPS modules print when the hash of their code is another one (`crypto/fipsmodule/bcm.c`); other builds
+/// lack it, and stripped modules have it alone.
+const INTEGRITY_TEST: &[u8] = b"FIPS integrity test failed.";
 /// What UPX leaves in a file.
 const UPX: &[u8] = b"UPX!";
 
 pub(crate) fn unfit(image: &Image<'_>) -> Option<Unfit> {
     let is_hashed = || {
         image.symbols.iter().any(|symbol| HASHED.contains(&symbol.name.as_ref()))
-            || image.constants.iter().any(|(_, data)| memchr::memmem::find(data, MODULE_MAC).is_some())
+            || [MODULE_MAC, INTEGRITY_TEST].iter().any(|mark| {
+                image.constants.iter().any(|(_, data)| memchr::memmem::find(data, mark).is_some())
+            })
     };
     // The loader stub is at the end; the program headers of packed files are followed by the first mark.
     let is_packed = || image.bytes.get(..512).is_some_and(|head| memchr::memmem::find(head, UPX).is_some());

@@ -225,6 +225,26 @@ fn links_lists_and_headers_of_an_archive_attest_its_members() {
 }
 
 #[test]
+fn module_that_compares_its_own_code_is_refused_whatever_is_overridden() {
+    let scratch = scratch("attested-fips");
+    // At the end of `.eh_frame`, which is read-only data.
+    let with = |text: &[u8]| {
+        let mut bytes = LIBRARY.to_vec();
+        bytes[0x738 - text.len()..0x738].copy_from_slice(text);
+        bytes
+    };
+    for text in [&b"FIPS integrity test failed.\nExpected:   \0"[..], b"module-mac\0"] {
+        scratch.file("module.so", &with(text));
+        let message = "module.so: it holds its own code against a stated hash";
+        refused(&scratch, &["module.so"], message);
+        refused(&scratch, &["--despite-signature", "-o", "new.so", "module.so"], message);
+    }
+    scratch.file("module.so", &with(b"FIPS integrity test passed."));
+    let output = fix(&scratch, &["module.so"]);
+    assert!(!stderr(&output).contains("a stated hash"), "{}", stderr(&output));
+}
+
+#[test]
 fn package_that_a_sibling_attests_as_a_whole_is_refused() {
     let scratch = scratch("attested-package");
     let path = scratch.file("app.whl", &zip(&wheel(LIBRARY)));
