@@ -53,8 +53,9 @@ the CPU can run.
 
 Where there is nothing to rewrite, -o writes the file as it is, and --in-place
 leaves it alone: both succeed. In a directory, files that must stay as they are
-(other architectures, archives, relocatable objects) are left so, or copied;
-named themselves, they are an error. Links are kept and not followed.
+(other architectures, archives, relocatable objects, files whose bytes a hash or
+a signature attests) are left so, or copied; named themselves, they are an
+error. Links are kept and not followed.
 
 A package that is named is rewritten as a whole. Binaries in it that must stay
 as they are do so, and all else stays byte for byte, except for the hashes that

@@ -63,7 +63,8 @@ pub(crate) fn is_privileged(file: &File, metadata: &Metadata) -> bool {
     metadata.mode() & PRIVILEGED != 0 || has(file, CAPABILITY)
 }
 
-fn has(file: &File, name: &str) -> bool {
+/// Whether a file has an attribute; not every file system lists all that it has.
+pub(crate) fn has(file: &File, name: &str) -> bool {
     rustix::fs::fgetxattr_query(file, name).is_ok()
 }
 

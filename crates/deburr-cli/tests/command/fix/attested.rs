@@ -1,11 +1,13 @@
 //! `deburr fix` on files whose bytes a hash or a signature attests: in a file beside them, in a list, in an attribute, after their end,
 //! and in packages.
 
+use super::super::fixtures::archive;
 use super::super::packages::{gzip, tar};
 use super::super::{stderr, stdout};
 use super::packages::{MEMBER, unzip, wheel, zip};
 use super::{LIBRARY, assert_sessions_as_recorded, document, files, fix, fixed, refused, scratch};
 use rustix::fs::{XattrFlags, setxattr};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -185,6 +187,54 @@ fn member_of_a_wheel_that_another_attests_stays_and_the_rest_is_rewritten() {
 }
 
 #[test]
+fn members_of_a_debian_package_and_of_an_image_are_attested_by_others() {
+    let scratch = scratch("attested-deb");
+    let member = |name: &str, bytes: &[u8]| (name.to_owned(), bytes.to_vec());
+    let data = tar(&[
+        member("./usr/lib/libfreebl3.so", LIBRARY),
+        member("./usr/lib/libfreebl3.chk", b"\x0f\x01"),
+        member("./usr/lib/libssl3.so", LIBRARY),
+    ]);
+    let sum = "0123456789abcdef0123456789abcdef";
+    let sums = format!("{sum}  usr/lib/libfreebl3.so\n{sum}  usr/lib/libssl3.so\n");
+    let control =
+        tar(&[member("./control", b"Package: nss\nVersion: 1\n"), member("./md5sums", sums.as_bytes())]);
+    let deb = archive(&[
+        ("debian-binary", b"2.0\n"),
+        ("control.tar.gz", &gzip(&control)),
+        ("data.tar.gz", &gzip(&data)),
+    ]);
+    scratch.file("nss.deb", &deb);
+    let config = json!({"architecture": "arm64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", digits(&data))]}});
+    let config = config.to_string();
+    let name = format!("{}.json", digits(config.as_bytes()));
+    let manifest =
+        json!([{"Config": name, "RepoTags": ["nss:1"], "Layers": ["layer/layer.tar"]}]).to_string();
+    let image = tar(&[
+        member(&name, config.as_bytes()),
+        member("layer/layer.tar", &data),
+        member("manifest.json", manifest.as_bytes()),
+    ]);
+    scratch.file("image.tar", &image);
+    for package in ["nss.deb", "image.tar"] {
+        let told = document(&scratch, &["-o", "new", package]);
+        let [left] = told["left"].as_array().unwrap().as_slice() else { panic!("{told}") };
+        assert!(left["path"].as_str().unwrap().ends_with("usr/lib/libfreebl3.so"), "{left}");
+        assert!(left["reason"].as_str().unwrap().contains("attested by libfreebl3.chk"), "{left}");
+        let changed = told["files"].as_array().unwrap().last().unwrap()["changed"].as_array().unwrap();
+        assert!(
+            changed.len() == 1 && changed[0].as_str().unwrap().ends_with("usr/lib/libssl3.so"),
+            "{changed:?}"
+        );
+        fixed(&scratch, &["--verify", package, "new"]);
+        let told = document(&scratch, &["--despite-signature", "-o", "new", package]);
+        let changed =
+            told["files"].as_array().unwrap().last().unwrap()["changed"].as_array().unwrap().clone();
+        assert_eq!(changed.len(), 2, "{told}");
+    }
+}
+
+#[test]
 fn links_lists_and_headers_of_an_archive_attest_its_members() {
     let scratch = scratch("attested-tar");
     let sums = format!("{}  usr/lib/listed.so\n{}  usr/lib/free.so\n", digits(LIBRARY), digits(b"before"));
@@ -256,6 +306,10 @@ fn package_that_a_sibling_attests_as_a_whole_is_refused() {
     let plan = fixed(&scratch, &["app.whl"]);
     assert!(plan.contains("note: cannot be written: its bytes are attested by app.whl.asc"), "{plan}");
     assert!(files(scratch.path()) == before);
+    // In a directory, too: there are programs in it.
+    scratch.file("tree/app.whl", &zip(&wheel(LIBRARY)));
+    scratch.file("tree/SHA256SUMS", format!("{}  app.whl\n", digits(&zip(&wheel(LIBRARY)))).as_bytes());
+    refused(&scratch, &["--in-place", "tree"], "tree/app.whl: its bytes are attested by SHA256SUMS");
     let told = fixed(&scratch, &["--in-place", "--despite-signature", "app.whl"]);
     assert!(told.contains("app.whl.asc attests the original"), "{told}");
     assert!(fs::read(path).unwrap() != zip(&wheel(LIBRARY)));

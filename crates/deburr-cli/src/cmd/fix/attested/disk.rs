@@ -8,13 +8,15 @@ use super::list::{MAX_LIST_BYTES, is_list};
 use super::place::{ChecksumList, Place, around};
 use crate::cmd::fix::file::source::Source;
 use crate::identity::{Identity, identity};
-use crate::output::attributes;
+use crate::output::attributes::{MEASURED, attributes, has};
+use deburr_package::shown;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -38,9 +40,11 @@ impl Disk {
     /// All that vouches for a file.
     pub(crate) fn attestations(&self, path: &Path, source: &Source) -> Vec<Attestation> {
         let mut found = content::attestations(&source.bytes);
-        let names = attributes::attributes(&source.file);
-        let digests = names.iter().filter(|name| is_digest(name));
-        found.extend(digests.map(|name| Attestation::attribute(&name.to_string_lossy())));
+        let mut names: Vec<String> =
+            MEASURED.into_iter().filter(|name| has(&source.file, name)).map(str::to_owned).collect();
+        let listed = attributes(&source.file).into_iter().filter(|name| is_digest(name));
+        names.extend(listed.map(|name| shown(name.as_bytes())));
+        found.extend(names.iter().map(|name| Attestation::attribute(name)));
         if has_verity(&source.file) {
             found.push(Attestation::new("fs-verity"));
         }
@@ -136,12 +140,10 @@ fn read_list(path: PathBuf) -> Option<ChecksumList> {
     Some(ChecksumList { path, bytes: Rc::new(bytes) })
 }
 
-/// Whether an attribute holds a hash or a signature of a file's bytes, by its name.
+/// Whether an attribute of a user holds a hash or a signature of a file's bytes, by its name.
 fn is_digest(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_lowercase();
-    let is_user =
-        || name.strip_prefix("user.").is_some_and(|rest| DIGESTS.iter().any(|part| rest.contains(part)));
-    attributes::MEASURED.contains(&name.as_str()) || is_user()
+    name.strip_prefix("user.").is_some_and(|rest| DIGESTS.iter().any(|part| rest.contains(part)))
 }
 
 /// Whether the kernel checks each page that is read of a file.
@@ -215,9 +217,7 @@ mod tests {
     #[test]
     fn attributes_that_hold_a_hash_are_known_by_name() {
         let is = |name: &str| is_digest(OsStr::new(name));
-        assert!(
-            is("security.ima") && is("security.evm") && is("user.shatag.sha256") && is("user.checksum.md5")
-        );
+        assert!(is("user.shatag.sha256") && is("user.checksum.md5"));
         assert!(
             !is("security.selinux")
                 && !is("security.capability")
