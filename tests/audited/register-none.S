@@ -13,8 +13,8 @@ g:
         nop
 site:
         ldaxp   x8, x9, [x0]
-        cmp     x8, x2
-        ccmp    x9, x3, #0, eq
+        cmp     x8, #2
+        ccmp    x9, #3, #0, eq
         b.ne    2f
         stlxp   w10, x12, x14, [x0]
         cbnz    w10, site
@@ -27,8 +27,8 @@ site:
 
         .section .replacement
         mov     x13, x14
-        mov     x8, x2
-        mov     x9, x3
+        mov     x8, #2
+        mov     x9, #3
         caspal  x8, x9, x12, x13, [x0]
-        cmp     x8, x2
-        ccmp    x9, x3, #0, eq
+        cmp     x8, #2
+        ccmp    x9, #3, #0, eq

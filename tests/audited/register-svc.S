@@ -12,8 +12,8 @@ g:
         mov     x6, #8
 site:
         ldaxp   x8, x9, [x0]
-        cmp     x8, x2
-        ccmp    x9, x3, #0, eq
+        cmp     x8, #2
+        ccmp    x9, #3, #0, eq
         b.ne    2f
         stlxp   w10, x4, x6, [x0]
         cbnz    w10, site
@@ -27,8 +27,8 @@ site:
 
         .section .replacement
         mov     x5, x6
-        mov     x8, x2
-        mov     x9, x3
+        mov     x8, #2
+        mov     x9, #3
         caspal  x8, x9, x4, x5, [x0]
-        cmp     x8, x2
-        ccmp    x9, x3, #0, eq
+        cmp     x8, #2
+        ccmp    x9, #3, #0, eq

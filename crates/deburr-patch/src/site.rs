@@ -166,7 +166,7 @@ impl fmt::Display for Reason {
             // The state differs from place to place; the kind is what they share.
             Reason::Unproven(refusal) => return write!(f, "not proven: {refusal}"),
             Reason::Contradiction(concern) => {
-                return write!(f, "internal contradiction, please report it: {concern}");
+                return write!(f, "the second check of the file disagrees: {}", concern.kind());
             }
             _ => {}
         }

@@ -69,7 +69,7 @@ impl fmt::Display for VerifyError {
                 write!(f, "the change at {at} is for the unknown rule {rule:?}")
             }
             VerifyError::Contradiction { at, concern } => {
-                write!(f, "internal contradiction on the change at {at}, please report it: {concern}")
+                write!(f, "the second check of the file disagrees with the change at {at}: {concern}")
             }
             VerifyError::Unproven { at, reason } => write!(f, "the change at {at} is not proven: {reason}"),
         }

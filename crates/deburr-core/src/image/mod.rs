@@ -28,7 +28,7 @@ pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, wanted_debug_f
 pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;
-pub use linkage::Linkage;
+pub use linkage::{Described, Describer, Linkage, described};
 pub use made::Producers;
 pub use model::{
     ArrayKind, BuildFacts, Code, FrameRange, Image, Kind, Loaded, Symbol, SymbolKind, SymbolOrigin, Transfer,

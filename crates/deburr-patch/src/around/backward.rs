@@ -162,27 +162,28 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// How control leaves a function on paths that nothing stops.
+/// How control leaves a function.
 #[derive(Debug, Clone, Default)]
 struct Exits {
+    /// Its returns, whatever stops the paths to them: what is looked for may begin after that.
     returns: Vec<CodeOffset>,
-    /// Whether it leaves at all: by those returns, or where it is not followed.
+    /// Whether control leaves it at all on a path that nothing stops: by those returns, or where it is not
+    /// followed.
     is_open: bool,
 }
 
-/// Follows the paths from the start of a function that nothing stops; its callees are taken to stop none,
-/// except entries of the procedure linkage table, whose instructions always run.
+/// Follows the paths from the start of a function; its callees are taken to stop none, except entries of the
+/// procedure linkage table, whose instructions always run.
 fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> Exits {
-    let (mut pending, mut seen) = (vec![start], HashSet::from([start]));
+    // Places, each with whether something before has stopped the path.
+    let (mut pending, mut seen) = (vec![(start, false)], HashSet::from([(start, false)]));
     let mut exits = Exits::default();
-    while let Some(at) = pending.pop() {
-        let Some(insn) = flow.decode(at).filter(|_| seen.len() <= CALLEE) else {
+    while let Some((at, was_stopped)) = pending.pop() {
+        let Some(insn) = flow.decode(at).filter(|_| seen.len() <= 2 * CALLEE) else {
             exits.is_open = true;
             continue;
         };
-        if stops(&insn) {
-            continue;
-        }
+        let mut is_stopped = was_stopped || stops(&insn);
         let known = flow.targets_of(at);
         let target = match insn.flow {
             insn::Flow::Return => {
@@ -192,22 +193,23 @@ fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bo
             insn::Flow::Jump(to) | insn::Flow::Branch(to) => flow.image.code_offset(to),
             insn::Flow::Call(to) => {
                 let to = flow.image.code_offset(to);
-                if to.is_some_and(|to| flow.is_stopped_in_linkage(to, stops)) {
-                    continue;
-                }
+                is_stopped |= to.is_some_and(|to| flow.is_stopped_in_linkage(to, stops));
                 None
             }
             _ => None,
         };
-        exits.is_open |=
+        let leaves =
             insn.flow == insn::Flow::Return || insn.flow == insn::Flow::IndirectJump && known.is_empty();
+        exits.is_open |= leaves && !is_stopped;
         let next = flow.falls_through(at).then(|| at.checked_add(4)).flatten();
         for to in target.into_iter().chain(next).chain(known.iter().map(|&(_, to)| to)) {
-            if seen.insert(to) {
-                pending.push(to);
+            if seen.insert((to, is_stopped)) {
+                pending.push((to, is_stopped));
             }
         }
     }
+    exits.returns.sort_unstable();
+    exits.returns.dedup();
     exits
 }
 

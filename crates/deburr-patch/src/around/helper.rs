@@ -105,7 +105,7 @@ fn falls_back_alike(image: &Image<'_>, prover: &Prover, helper: &Helper, lse: u3
     let end = fallback.len() as i64;
     let leaves_at_end = effects::exits(fallback).all(|exit| (0..=end).contains(&exit));
     let dead = Dead { exit: end, registers: 7 << 15 };
-    leaves_at_end && prover.prove_with(fallback, &new, &[], &[dead]).is_ok()
+    leaves_at_end && prover.prove_arms(fallback, &new, &[dead]).is_ok()
 }
 
 fn is_load_exclusive(word: u32) -> bool {

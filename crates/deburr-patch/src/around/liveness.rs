@@ -122,6 +122,7 @@ fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> b
             (is_seed && flow.may_run(at)).then_some(at)
         }));
     }
+    seeds.extend(flow.probes());
     let writes = |insn: &Insn| insn.writes.contains(register) && !insn.reads.contains(register);
     reaching(flow, seeds, writes, Pointers::ByConvention)
 }

@@ -110,6 +110,10 @@ impl<'f, 'a> Surroundings<'f, 'a> {
         if image.writable_code.iter().any(touches) {
             return Some((Obstacle::Writable, None));
         }
+        let whole = Extent { start: run.start.min(closed.start), end: run.end.max(closed.end) };
+        if let Some(described) = self.flow().described().iter().find(|it| it.extent.overlaps(whole)) {
+            return Some((Obstacle::Described, Some(Detail::At(described.extent.start))));
+        }
         if closed.len() > 4 {
             if let Some(jump) = self.flow().unknown_jump_near(closed.start) {
                 return Some((Obstacle::UnknownJump, Some(Detail::At(jump))));

@@ -25,6 +25,8 @@ pub enum Obstacle {
     StillArmed,
     /// Cache maintenance, or the like, needs the barrier.
     Ordered,
+    /// The kernel, a tracer or a table of the program's own knows its instructions by their addresses.
+    Described,
 }
 
 impl fmt::Display for Obstacle {
@@ -38,6 +40,7 @@ impl fmt::Display for Obstacle {
             Obstacle::Relocated => "relocations describe its words",
             Obstacle::ReadOnly => "it is on read-only data, where LSE would fault",
             Obstacle::StillArmed => "a store-exclusive after an exit relies on its load-exclusive",
+            Obstacle::Described => "a table of the file tells others where its instructions are",
             Obstacle::Ordered => "the file has cache maintenance, which only a barrier orders",
         })
     }

@@ -59,8 +59,52 @@ pub enum Concern {
     Undefined,
     /// The code may be written to.
     Writable,
+    /// A table of the file tells others where its instructions are.
+    Described(Svma),
     /// Not instructions that this rule replaces.
     Instructions,
+}
+
+impl Concern {
+    /// What is doubted, without the place: many sites have one kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Concern::BranchInto { .. } => "a branch enters it",
+            Concern::EntryAt(_) => "something other than a branch leads into it",
+            Concern::UnresolvedJump(_) => "the targets of a jump in its function are not known",
+            Concern::ExceptionTable => "the exception table of its function is not understood",
+            Concern::Register { .. } => "a register whose value changes may be read",
+            Concern::Unproven => "the instructions are not proven to do the same",
+            Concern::Monitor { .. } => "wfe or a store-exclusive may follow a path that leaves it",
+            Concern::Ordered(_) => "only a barrier orders an instruction of the file",
+            Concern::NoAtomic => "no atomic next to the barrier is one itself",
+            Concern::NoHelper => "the function that is called is not written as a helper is",
+            Concern::HelperFlag(_) => {
+                "the helper's flag is not one that only a constructor writes, from AT_HWCAP"
+            }
+            Concern::HelperFallback => "the helper's other arm is not proven to do the same",
+            Concern::HelperName => "the helper's name says that it does something else",
+            Concern::Undefined => "the target does not guarantee FEAT_SB, which sb needs",
+            Concern::Writable => "the code may be written to",
+            Concern::Described(_) => "a table of the file tells others where its instructions are",
+            Concern::Instructions => "these are not the instructions that this rule replaces",
+        }
+    }
+
+    /// The place that the doubt is about.
+    pub fn place(self) -> Option<Svma> {
+        match self {
+            Concern::BranchInto { from: at, .. }
+            | Concern::EntryAt(at)
+            | Concern::UnresolvedJump(at)
+            | Concern::Register { reader: at, .. }
+            | Concern::Monitor { exit: at }
+            | Concern::Ordered(at)
+            | Concern::HelperFlag(at)
+            | Concern::Described(at) => Some(at),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Concern {
@@ -93,6 +137,9 @@ impl fmt::Display for Concern {
             }
             Concern::HelperName => write!(f, "the helper's name says that it does something else"),
             Concern::Undefined => write!(f, "the target does not guarantee FEAT_SB, which sb needs"),
+            Concern::Described(at) => {
+                write!(f, "a table of the file tells others of the instruction at {at}")
+            }
             Concern::Writable => write!(f, "the code may be written to"),
             Concern::Instructions => write!(f, "not the instructions that this rule replaces"),
         }

@@ -8,7 +8,7 @@ use super::computed::{self, Computed};
 use super::fields::{self, Flow};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
-use deburr_core::image::{Image, Linkage, SymbolKind};
+use deburr_core::image::{Described, Describer, Image, Linkage, SymbolKind, described};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
@@ -30,6 +30,8 @@ pub(crate) struct Graph<'a> {
     computed: Vec<u64>,
     /// Those and the ones that relocations have.
     named: OnceLock<Vec<u64>>,
+    /// Instructions that others know by their addresses.
+    described: OnceLock<Vec<Described>>,
     /// Functions, or what is known of their extents, by address.
     functions: Vec<(CodeOffset, CodeOffset)>,
 }
@@ -53,6 +55,7 @@ impl<'a> Graph<'a> {
             exposed,
             computed,
             named: OnceLock::new(),
+            described: OnceLock::new(),
             functions: functions(image),
         }
     }
@@ -179,6 +182,17 @@ impl<'a> Graph<'a> {
         for from in self.sources(at).filter(|from| !self.is_call(*from)) {
             found(from);
         }
+    }
+
+    /// Instructions that the file tells others of, by address.
+    pub(crate) fn described(&self) -> &[Described] {
+        self.described.get_or_init(|| described(self.image))
+    }
+
+    /// Whether a tracer may read registers at a place.
+    pub(crate) fn is_probe(&self, at: CodeOffset) -> bool {
+        let is_here = |it: &&Described| it.by == Describer::Probe && it.extent.start == self.svma(at);
+        self.described().iter().any(|it| is_here(&it))
     }
 
     /// Whether a direct branch is a call.

@@ -140,7 +140,7 @@ fn falls_back(graph: &Graph<'_>, prover: &Prover, body: &Body) -> bool {
     replacement.resize(words.len() - 1, NOP);
     replacement.push(COMPARE);
     let dead = Dead { exit: length + 1, registers: SCRATCH };
-    prover.prove_with(&words, &replacement, &[], &[dead]).is_ok()
+    prover.prove_arms(&words, &replacement, &[dead]).is_ok()
 }
 
 /// An exclusive with the order that an LSE instruction has on its side; other instructions as they are.

@@ -134,6 +134,9 @@ impl<'a> File<'a> {
         if image.writable_code.iter().any(|writable| writable.overlaps(extent)) {
             return Err(Concern::Writable);
         }
+        if let Some(described) = self.graph.described().iter().find(|it| it.extent.overlaps(extent)) {
+            return Err(Concern::Described(described.extent.start));
+        }
         let at = self.graph.at(subject.at).ok_or(Concern::Instructions)?;
         let is_there = (0..).zip(subject.old).all(|(index, word)| {
             self.graph.offset(at, 4 * index).and_then(|at| self.graph.word(at)) == Some(*word)

@@ -81,7 +81,7 @@ impl Search<'_> {
             }
             let Some(word) = self.graph.word(state.at) else { return Some(state.at) };
             let named = fields::registers(word);
-            if named.reads & self.wanted != 0 {
+            if named.reads & self.wanted != 0 || self.graph.is_probe(state.at) {
                 return Some(state.at);
             }
             if named.kills & self.wanted == 0 && self.go_on(state, word).is_none() {

@@ -14,7 +14,7 @@ mod added_space;
 mod proof;
 mod settle;
 
-use crate::around::Surroundings;
+use crate::around::{Detail, Surroundings};
 use crate::audit::{self, Subject};
 use crate::candidate::{Proposed, View};
 use crate::prove::Prover;
@@ -78,7 +78,8 @@ fn refuse_contradicted(image: &Image<'_>, prover: &Prover, target: FeatureSet, p
     };
     let refused = plan.sites.extract_if(.., |site| concern(site.at).is_some());
     plan.refused.extend(refused.filter_map(|site| {
-        let reason = Reason::Contradiction(concern(site.at)?);
-        Some(Refused { rule: site.rule, function: site.function, at: site.at, reason, detail: None })
+        let concern = concern(site.at)?;
+        let (reason, detail) = (Reason::Contradiction(concern), concern.place().map(Detail::At));
+        Some(Refused { rule: site.rule, function: site.function, at: site.at, reason, detail })
     }));
 }

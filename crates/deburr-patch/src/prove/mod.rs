@@ -5,6 +5,7 @@
 //! | file | from | to |
 //! |---|---|---|
 //! | `bits` | operations on values | an and-inverter graph, in which what is computed alike is one literal |
+//! | `dependence` | operations | what each value is computed from, and what branches depend on |
 //! | `path` | | one path through a sequence: its condition, and the state it leaves |
 //! | `run` | operations | all paths through the sequence |
 //! | `search` | a literal | never true, a state in which it is, or undecided |
@@ -13,6 +14,7 @@
 //! | `given`, `refusal` | | what goes in, and what comes out |
 
 mod bits;
+mod dependence;
 mod given;
 mod path;
 mod query;
@@ -33,6 +35,9 @@ use query::Query;
 /// Both are A64 instructions at the same addresses, entered at the first; where they are left counts from
 /// there. `old` holds one load-exclusive and one store-exclusive, `new` one single-copy atomic on each path
 /// through it.
+///
+/// What the old one orders by a dependency, the new one orders: each register that both leave is computed from as much, from the loaded value
+/// too unless the new access acquires, and so are the conditions of branches.
 ///
 /// ```
 /// use deburr_patch::{Difference, Refusal, prove};
@@ -124,7 +129,7 @@ pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
 ///     0x2a2303e3, // mvn   w3, w3
 ///     0x88047c03, // stxr  w4, w3, [x0]
 ///     0x35ffff84, // cbnz  w4, #-16
-///     0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f, // nop
+///     0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f, // nop
 /// ];
 /// let new = [
 ///     0xb9400002, // ldr   w2, [x0]
@@ -135,6 +140,8 @@ pub fn prove_loads(old: &[u32], new: &[u32]) -> Result<Proof, Refusal> {
 ///     0x4a040042, // eor   w2, w2, w4
 ///     0x35ffff42, // cbnz  w2, #-24
 ///     0x2a0403e2, // mov   w2, w4
+///     0x0a010043, // and   w3, w2, w1: from what the access loaded, not from the guess
+///     0x2a2303e3, // mvn   w3, w3
 ///     0x2a1f03e4, // mov   w4, wzr
 /// ];
 /// assert!(prove_retrying(&old, &new, &[]).is_ok());

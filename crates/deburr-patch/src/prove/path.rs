@@ -5,6 +5,7 @@
 //! one.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
+use super::dependence::Dependence;
 use super::given::Given;
 use crate::semantics::{Reference, Register, Width};
 
@@ -13,6 +14,9 @@ use crate::semantics::{Reference, Register, Width};
 pub(crate) enum AccessKind {
     /// One location, by the exclusives or by one single-copy atomic.
     Atomic,
+    /// The same in the two arms of a choice at run time, of which such a CPU takes the atomic already: what only
+    /// the exclusives order, nobody relies on.
+    Chosen,
     /// One location, by the exclusives or by a plain load and a compare-and-swap, again until that succeeds.
     Retry,
     /// Any, by plain loads in one order: the loads of both sequences read the same, the first what the first
@@ -78,6 +82,7 @@ pub(crate) struct Path {
     pub(crate) condition: Lit,
     pub(crate) registers: [Word; 32],
     pub(crate) flags: [Lit; 4],
+    pub(crate) dependence: Dependence,
     pub(crate) access: Option<Access>,
     /// The addresses of the plain loads, in their order.
     pub(crate) loads: Vec<Word>,
@@ -110,6 +115,7 @@ impl Path {
             condition: TRUE,
             registers: initial.registers,
             flags: initial.flags,
+            dependence: Dependence::start(),
             access: None,
             loads: Vec::new(),
             guess: None,
@@ -127,6 +133,13 @@ impl Path {
     /// sequences do from any state, this one too: it leaves the sequence there as anywhere else.
     pub(crate) fn is_back(&self, initial: &Initial) -> bool {
         self.at == 0 && self.access.is_some() && initial.is_any
+    }
+
+    /// Whether whatever follows is ordered after the load: it acquires, or a barrier for loads or for all
+    /// accesses follows.
+    pub(crate) fn orders_what_follows(&self) -> bool {
+        self.access.as_ref().is_some_and(|access| access.acquire)
+            || self.after.iter().any(|option| option & 1 != 0)
     }
 
     pub(crate) fn read(&self, register: Register, width: Width) -> Word {

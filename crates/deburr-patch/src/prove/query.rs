@@ -6,6 +6,7 @@
 //! it.
 
 use super::bits::{FALSE, Graph, Lit, TRUE, Word};
+use super::dependence::{LOADED, Sources};
 use super::given::{Dead, Given};
 use super::path::{AccessKind, Initial, Path, Paths, Value};
 use super::refusal::{Difference, Proof, Refusal, Side, State};
@@ -80,11 +81,13 @@ impl Query {
         if self.kind != AccessKind::Loads && old.stores != 1 {
             return Err(Refusal::StoreExclusives(old.stores));
         }
+        let pairs = || old.paths.iter().flat_map(|old| new.paths.iter().map(move |new| (old, new)));
         let mut searched = false;
-        for (first, second) in
-            old.paths.iter().flat_map(|first| new.paths.iter().map(move |new| (first, new)))
-        {
+        for (first, second) in pairs() {
             searched |= self.compare(&mut graph, &initial, first, second)?;
+        }
+        if matches!(self.kind, AccessKind::Atomic | AccessKind::Retry) {
+            pairs().try_for_each(|(old, new)| self.compare_order(&mut graph, &initial, old, new))?;
         }
         let accesses = || old.paths.iter().filter_map(|path| path.access.as_ref());
         Ok(Proof {
@@ -98,9 +101,7 @@ impl Query {
     /// That nothing differs where both paths are taken. Gives whether folding left that open.
     fn compare(&self, graph: &mut Graph, initial: &Initial, old: &Path, new: &Path) -> Result<bool, Refusal> {
         let both = graph.and(old.condition, new.condition);
-        let dead = self.dead.iter().filter(|dead| dead.exit == old.at);
-        let dead = dead.fold(0, |all, dead| all | dead.registers);
-        let differences = differences(graph, old, new, dead);
+        let differences = differences(graph, old, new, self.dead_at(old.at));
         let any = differences.iter().fold(FALSE, |any, (_, lit)| graph.or(any, *lit));
         let goal = graph.and(both, any);
         if graph.full() {
@@ -116,6 +117,33 @@ impl Query {
                 Err(Refusal::Different { difference, state })
             }
         }
+    }
+}
+
+impl Query {
+    /// That no dependency is lost where both paths are taken.
+    fn compare_order(
+        &self,
+        graph: &mut Graph,
+        initial: &Initial,
+        old: &Path,
+        new: &Path,
+    ) -> Result<(), Refusal> {
+        let Some(difference) = lost_dependence(old, new, self.dead_at(old.at)) else { return Ok(()) };
+        let both = graph.and(old.condition, new.condition);
+        match search(graph, both) {
+            Answer::Never => Ok(()),
+            Answer::Undecided => Err(Refusal::Undecided),
+            Answer::Sometimes(values) => {
+                Err(Refusal::Different { difference, state: Box::new(state(initial, &values)) })
+            }
+        }
+    }
+
+    /// The registers that are dead at an exit.
+    fn dead_at(&self, exit: i64) -> u32 {
+        let dead = self.dead.iter().filter(|dead| dead.exit == exit);
+        dead.fold(0, |all, dead| all | dead.registers)
     }
 }
 
@@ -222,6 +250,22 @@ fn differences(graph: &mut Graph, old: &Path, new: &Path, dead: u32) -> Vec<(Dif
     }
     found.retain(|(_, lit)| *lit != FALSE);
     found
+}
+
+/// What the old sequence orders by a dependency and the new one does not.
+fn lost_dependence(old: &Path, new: &Path, dead: u32) -> Option<Difference> {
+    let ordered = if new.orders_what_follows() { LOADED } else { Sources::default() };
+    let is_kept = |old: Sources, new: Sources| old.without(ordered).are_in(new);
+    let (old, new) = (&old.dependence, &new.dependence);
+    if !is_kept(old.control, new.control) {
+        return Some(Difference::ControlDependency);
+    }
+    if !is_kept(old.flags, new.flags) {
+        return Some(Difference::FlagsDependency);
+    }
+    let mut registers = (0_u8..31).zip(old.registers.iter().zip(&new.registers));
+    let lost = registers.find(|(number, (old, new))| dead >> number & 1 == 0 && !is_kept(**old, **new));
+    lost.map(|(number, _)| Difference::Dependency(number))
 }
 
 fn unlike(graph: &mut Graph, a: &Word, b: &Word) -> Lit {

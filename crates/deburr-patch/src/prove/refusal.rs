@@ -56,6 +56,12 @@ pub enum Difference {
     StackPointer,
     /// N, Z, C or V.
     Flags,
+    /// What a general register, 0 to 30, is computed from: an access by it is ordered after the load no longer.
+    Dependency(u8),
+    /// What the flags are computed from.
+    FlagsDependency,
+    /// What branches depend on: a store after them is ordered after the load no longer.
+    ControlDependency,
 }
 
 impl fmt::Display for Difference {
@@ -73,6 +79,15 @@ impl fmt::Display for Difference {
             Difference::Register(number) => write!(f, "x{number}"),
             Difference::StackPointer => f.write_str("the stack pointer"),
             Difference::Flags => f.write_str("the flags"),
+            Difference::Dependency(number) => {
+                write!(f, "what x{number} is computed from, which orders accesses by it")
+            }
+            Difference::FlagsDependency => {
+                f.write_str("what the flags are computed from, which orders accesses by them")
+            }
+            Difference::ControlDependency => {
+                f.write_str("what their branches depend on, which orders the stores after them")
+            }
         }
     }
 }

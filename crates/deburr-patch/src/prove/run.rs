@@ -68,7 +68,9 @@ impl Machine<'_> {
         }
         path.visited |= here;
         path.at += 1;
-        match step? {
+        let insn = step?;
+        path.dependence.follow(&insn);
+        match insn {
             Insn::Branch { test, offset } => {
                 let lit = self.test(path, test);
                 let (taken, other) = path.split(self.graph, lit);

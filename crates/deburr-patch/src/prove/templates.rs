@@ -75,6 +75,15 @@ impl Prover {
         self.answer(Query::new(old, new, AccessKind::Atomic, given, dead)?)
     }
 
+    /// As [`Prover::prove_with`], for the two arms of a choice at run time: where the CPU has the atomic, it runs
+    /// already, so that nobody relies on the dependencies of the exclusives.
+    ///
+    /// # Errors
+    /// As for [`Prover::prove`].
+    pub fn prove_arms(&self, old: &[u32], new: &[u32], dead: &[Dead]) -> Result<Proof, Refusal> {
+        self.answer(Query::new(old, new, AccessKind::Chosen, &[], dead)?)
+    }
+
     /// As [`prove_loads`](crate::prove_loads()).
     ///
     /// # Errors
@@ -200,6 +209,7 @@ impl Names {
                 }
                 let difference = match difference {
                     Difference::Register(number) => Difference::Register(self.of(number)),
+                    Difference::Dependency(number) => Difference::Dependency(self.of(number)),
                     other => other,
                 };
                 Refusal::Different { difference, state }

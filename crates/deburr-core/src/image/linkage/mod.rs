@@ -6,11 +6,13 @@
 //! Follows the gABI, "Symbol Table" and "Program Loading", and the psABI supplements' relocations.
 
 mod data;
+mod described;
 mod exports;
 mod loader;
 mod model;
 mod relocatable;
 
+pub use described::{Described, Describer, described};
 pub use model::{
     Cell, Data, Export, Import, Linkage, Object, Reference, ReferenceTarget, Resolved, ThreadTemplate,
     ThreadWord, ThreadWordKind,

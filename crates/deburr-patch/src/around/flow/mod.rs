@@ -20,7 +20,7 @@ use super::beside::words_beside_code;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
-use deburr_core::image::{Code, Image};
+use deburr_core::image::{Code, Described, Describer, Image, described};
 use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
@@ -46,6 +46,8 @@ pub(crate) struct Flow<'f, 'a> {
     named: OnceLock<Vec<u64>>,
     /// Words beside code that may run, by address.
     beside: OnceLock<BTreeMap<u64, u32>>,
+    /// Instructions that others know by their addresses.
+    described: OnceLock<Vec<Described>>,
 }
 
 /// Indirect transfers of one function whose targets are not known.
@@ -68,8 +70,18 @@ impl<'f, 'a> Flow<'f, 'a> {
         let named = OnceLock::new();
         let (indirect, edges) = Indirect::resolve(image, program, &returns, &pointed_to, &named);
         let unknown = HashMap::new();
-        let beside = OnceLock::new();
-        let mut flow = Flow { image, program, returns, edges, indirect, unknown, pointed_to, named, beside };
+        let mut flow = Flow {
+            image,
+            program,
+            returns,
+            edges,
+            indirect,
+            unknown,
+            pointed_to,
+            named,
+            beside: OnceLock::new(),
+            described: OnceLock::new(),
+        };
         for &jump in &flow.indirect.unknown {
             let unknown = flow.unknown.entry(program.whole_index_at(jump)).or_default();
             unknown.first.get_or_insert(jump);
@@ -131,6 +143,17 @@ impl<'f, 'a> Flow<'f, 'a> {
             let named = self.named.get_or_init(|| addresses_named(self.image));
             words_beside_code(self.image, named)
         })
+    }
+
+    /// Instructions that the file tells others of, by address.
+    pub(crate) fn described(&self) -> &[Described] {
+        self.described.get_or_init(|| described(self.image))
+    }
+
+    /// Where others read registers while the program runs.
+    pub(crate) fn probes(&self) -> impl Iterator<Item = CodeOffset> + '_ {
+        let probes = self.described().iter().filter(|described| described.by == Describer::Probe);
+        probes.filter_map(|probe| self.image.code_offset(probe.extent.start))
     }
 
     /// The distances, in bytes, that jumps add to pointers from memory, from their callers or from callees; with such a jump.

@@ -59,7 +59,7 @@ pub(crate) fn propose(sequence: &Sequence<'_>, high: [Register; 2]) -> Result<Re
             exact.extend(whole.iter().cloned());
         }
         lossy.extend(whole);
-        // An exit that leads to where the sequence ends is none where both come there alike.
+        // An exit that leads to where the sequence ends is none where both come there alike, if nothing is ordered by it.
         let leaves = |step: &&Step| step.to != Some(sequence.end as i64);
         let kept: Vec<Step> = sequence.body.iter().filter(leaves).copied().collect();
         if kept.len() < sequence.body.len() {
@@ -165,7 +165,7 @@ fn compared(sequence: &Sequence<'_>, register: Register) -> Operand {
 mod tests {
     use super::super::propose;
     use super::*;
-    use crate::prove::{Dead, prove, prove_with};
+    use crate::prove::{Dead, Difference, Refusal, prove, prove_with};
 
     /// `ldaxp x8, x9, [x0]`, the instructions between, `stlxp w10, x4, x5, [x0]`, `cbnz w10` back.
     fn sequence(between: &[u32]) -> Vec<u32> {
@@ -176,6 +176,11 @@ mod tests {
     /// `cmp x8, x2; ccmp x9, x3, #0, eq; b.ne` to an instruction.
     fn compared_to(to: i64) -> [u32; 3] {
         [0xeb02_011f, 0xfa43_0120, encode::retargeted(0x5400_0001, to - 3).expect("near")]
+    }
+
+    /// `cmp x8, #0; ccmp x9, #0, #0, eq; b.ne` to an instruction.
+    fn compared_to_zero(to: i64) -> [u32; 3] {
+        [0xf100_011f, 0xfa40_0920, encode::retargeted(0x5400_0001, to - 3).expect("near")]
     }
 
     #[test]
@@ -203,8 +208,9 @@ mod tests {
 
     #[test]
     fn an_exit_to_the_end_leaves_room_to_move_a_register() {
-        // x4 and x6 are stored: one of them is moved next to the other.
-        let mut old = sequence(&compared_to(6));
+        // x4 and x6 are stored: one of them is moved next to the other. Nothing that the branch depends on needs it: a
+        // constant does not, and what was loaded is acquired.
+        let mut old = sequence(&compared_to_zero(6));
         old[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         let proposal = propose(&old).expect("a shape");
         let dead = Dead { exit: 6, registers: 1 << 10 | 1 << 5 };
@@ -212,9 +218,33 @@ mod tests {
         assert!(proposal.lossy.iter().any(|new| proven(&new)));
         assert!(proposal.lossy.iter().all(|new| prove(&old[..6], new).is_err()));
         // In the middle of the code after it there is none.
-        let mut far = sequence(&compared_to(20));
+        let mut far = sequence(&compared_to_zero(20));
         far[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
         assert_eq!(propose(&far), Err(NoShape::Pair));
+    }
+
+    #[test]
+    fn a_branch_that_orders_stays() {
+        let dead = Dead { exit: 6, registers: 1 << 10 | 1 << 5 };
+        // ldxp x8, x9, [x0]: nothing else orders a store after it.
+        let mut relaxed = sequence(&compared_to_zero(6));
+        relaxed[0] = 0xc87f_2408;
+        // What x2 and x3 were loaded from comes before that store, too.
+        let mut registers = sequence(&compared_to(6));
+        for old in [&mut relaxed, &mut registers] {
+            old[4] = 0xc82a_9804; // stlxp w10, x4, x6, [x0]
+            let proposal = propose(old).expect("a shape");
+            let refused: Vec<Refusal> = proposal
+                .lossy
+                .iter()
+                .filter_map(|new| prove_with(&old[..6], new, &[], &[dead]).err())
+                .collect();
+            assert_eq!(refused.len(), proposal.lossy.len());
+            let is_for_order = |refusal: &Refusal| {
+                matches!(refusal, Refusal::Different { difference: Difference::ControlDependency, .. })
+            };
+            assert!(refused.iter().any(is_for_order), "{refused:?}");
+        }
     }
 
     #[test]
