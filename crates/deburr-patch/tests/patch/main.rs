@@ -5,6 +5,7 @@ mod apply;
 mod destination;
 mod interpreter;
 mod listing;
+mod litmus;
 mod loads;
 mod mutants;
 mod page;
