@@ -4,7 +4,7 @@
 //! only adds to what it allows, so that it is looked at where something is missing without it.
 
 use super::execution::{Ordered, Outcome, outcomes};
-use super::state::{LOCATIONS, Limits, ONCE, ONE_FAILURE, Segment, Thread};
+use super::state::{LOCATIONS, Limits, ONCE, ONE_FAILURE, Segment, Thread, WRITING_BACK};
 use super::surroundings::{Other, SEEN, SEEN_BY_OTHER};
 use super::thread::runs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub(super) fn first_added(
     size: u32,
     others: &[Other],
 ) -> Option<(Other, Outcome)> {
-    let (mut old, mut new) = (Side::of(old.clone(), ONCE), Side::of(new.clone(), ONCE));
+    let (mut old, mut new) = (Side::of(old.clone(), ONCE), Side::of(new.clone(), WRITING_BACK));
     others.iter().find_map(|other| Some((*other, added(&mut old, &mut new, size, other).pop_first()?)))
 }
 

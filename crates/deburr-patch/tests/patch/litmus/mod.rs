@@ -21,6 +21,7 @@ mod compute;
 mod containment;
 mod event;
 mod execution;
+mod herd;
 mod order;
 mod shape;
 mod state;
@@ -45,7 +46,7 @@ const KNOWN: [&str; 3] = [
     "pair, what is loaded is moved, with room",
 ];
 /// Functions of the sample for each shape and order.
-const SAMPLE: usize = 40;
+const SAMPLE: usize = 30;
 
 /// A shape in an order and in surroundings.
 type Case = (Shape, (&'static str, u32), Surroundings);
@@ -103,7 +104,7 @@ fn a_sample_of_replacements_allows_nothing_new() {
     }
     let faulty = count.lightest();
     assert!(faulty.iter().all(|shape| KNOWN.contains(shape)), "{faulty:?}");
-    assert!(count.written > 5_000, "{}", count.written);
+    assert!(count.written > 4_000, "{}", count.written);
 }
 
 #[test]

@@ -36,13 +36,17 @@ pub(super) struct Limits {
     pub(super) failures: u32,
     /// Branches back.
     pub(super) back: u32,
+    /// Whether a compare-and-swap that fails may write back what it read, which the architecture leaves open.
+    pub(super) writes_back: bool,
 }
 
 /// No store-exclusive fails. One branch back is what a loop has that is entered in its middle, or a compare-and-swap that is
 /// tried twice.
-pub(super) const ONCE: Limits = Limits { failures: 0, back: 1 };
+pub(super) const ONCE: Limits = Limits { failures: 0, back: 1, writes_back: false };
+/// The same where a compare-and-swap that fails may also write.
+pub(super) const WRITING_BACK: Limits = Limits { writes_back: true, ..ONCE };
 /// One store-exclusive fails.
-pub(super) const ONE_FAILURE: Limits = Limits { failures: 1, back: 2 };
+pub(super) const ONE_FAILURE: Limits = Limits { failures: 1, back: 2, writes_back: false };
 
 /// A value, and what it depends on.
 #[derive(Debug, Clone, Copy, Default)]

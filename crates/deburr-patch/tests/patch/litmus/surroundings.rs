@@ -56,6 +56,8 @@ pub(super) enum Dependence {
     Control,
     /// Control and `isb`.
     ControlBarrier,
+    /// By address, on what was read directly before.
+    Chained,
 }
 
 pub(super) const DEPENDENCES: [Dependence; 5] = [
@@ -129,6 +131,7 @@ pub(super) fn function(shape: &Shape, order: u32, around: &Surroundings) -> Func
                 before.extend(depending(operand, 19));
                 before.push(0xaa1c_03e0 | operand); // mov operand, x28
             }
+            Dependence::Chained => unreachable!("nothing is before"),
             Dependence::Control => before.push(branch(19)),
             Dependence::ControlBarrier => before.extend([branch(19), ISB]),
         }
@@ -168,6 +171,10 @@ pub(super) fn after(size: u32, around: &Surroundings) -> Vec<u32> {
             Dependence::None => {}
             Dependence::Address => {
                 words.extend(depending(base, 20));
+                base = 28;
+            }
+            Dependence::Chained => {
+                words.extend(depending(base, 22));
                 base = 28;
             }
             Dependence::Data => {
@@ -271,7 +278,8 @@ fn afters() -> Vec<Vec<Neighbour>> {
     all
 }
 
-/// Two accesses after a site: the first depends on it, or reads what it stored, and the second on nothing or by an address.
+/// Two accesses after a site: the first depends on it, or is to the same location, and the second depends on the first or on
+/// nothing.
 fn twos() -> Vec<Vec<Neighbour>> {
     let mut all = Vec::new();
     for one in afters().into_iter().flatten().filter(|one| one.location != Z) {
@@ -279,7 +287,9 @@ fn twos() -> Vec<Vec<Neighbour>> {
             continue;
         }
         for access in [Access::Read, Access::Write] {
-            all.push(vec![one, Neighbour { access, location: Z, dependence: Dependence::None }]);
+            let second = |dependence| vec![one, Neighbour { access, location: Z, dependence }];
+            all.push(second(Dependence::None));
+            all.extend(one.access.is_read().then(|| second(Dependence::Chained)));
         }
     }
     all

@@ -124,7 +124,7 @@ fn access(state: State, word: u32, stored: &[Vec<u128>; LOCATIONS], out: &mut Ve
             let registers = (rs, rt, !is_single);
             let returns = rs != 31;
             for (state, at, value) in read(acquire(bit(22) && returns), returns) {
-                out.push(compare_and_swap(state, at, value, registers, (width, bit(15))));
+                compare_and_swap(state, at, value, registers, (width, bit(15)), out);
             }
         }
         // ldar, stlr
@@ -252,14 +252,15 @@ fn store_exclusive(
     }
 }
 
-/// After the read of a compare-and-swap. Where it fails, it is that read and nothing else.
+/// After the read of a compare-and-swap. Where it fails it is that read alone, or also writes back what it read.
 fn compare_and_swap(
     mut state: State,
     at: usize,
     value: u128,
     (rs, rt, is_pair): (u32, u32, bool),
     (bits, release): (u32, bool),
-) -> State {
+    out: &mut Vec<State>,
+) {
     let high = |low: u32| is_pair.then_some(low + 1);
     let expected = stored_value(&state, rs, high(rs), bits);
     let new = stored_value(&state, rt, high(rt), bits);
@@ -267,17 +268,22 @@ fn compare_and_swap(
     let found = value & (u128::MAX >> (128 - whole));
     let dependency = through(&state, at);
     loaded(&mut state, at, (rs, high(rs)), value, bits);
-    if found == expected.0 {
-        let read = &state.events[at];
-        let (location, address, control) = (read.location, read.address, read.control);
-        let compared = expected.1.and(dependency);
-        let data = new.1.chosen_by(expected.1);
-        let carried = new.1.and(address).chosen_by(compared);
-        let kind = Kind::Write { release };
-        let (value, rmw, is_amo) = (new.0, Some(at), true);
-        state.push(Event { location, value, address, data, control, rmw, is_amo, carried, kind });
-    }
-    state
+    let read = &state.events[at];
+    let (location, address, control) = (read.location, read.address, read.control);
+    let compared = expected.1.and(dependency);
+    let (value, data, flows) = if found == expected.0 {
+        (new.0, new.1.chosen_by(expected.1), new.1.chosen_by(compared))
+    } else {
+        out.push(state.clone());
+        if !state.left.writes_back {
+            return;
+        }
+        (found, Dependency::default().chosen_by(expected.1), dependency.chosen_by(compared))
+    };
+    let (carried, kind) = (flows.and(address), Kind::Write { release });
+    let (rmw, is_amo) = (Some(at), true);
+    state.push(Event { location, value, address, data, control, rmw, is_amo, carried, kind });
+    out.push(state);
 }
 
 /// After the read of an atomic that always stores.
