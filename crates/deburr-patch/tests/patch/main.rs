@@ -1,5 +1,5 @@
 //! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
-//! ([`apply`], [`destination`], [`pause`]), and the page that explains both ([`page`]).
+//! ([`apply`], [`destination`], [`pause`]), what other threads see of it ([`litmus`]), and the page that explains both ([`page`]).
 
 mod apply;
 mod destination;

@@ -16,7 +16,7 @@ use super::containment::{Side, allowed};
 use super::execution::Outcome;
 use super::shape::{ORDERS, Shape, shapes};
 use super::state::{FIRST_LOCATION, ONCE, Thread};
-use super::surroundings::{Other, SEEN, SEEN_BY_OTHER, all, function, others};
+use super::surroundings::{Other, SEEN, SEEN_BY_OTHER, Surroundings, all, function, others};
 use super::written::{original, rewritten};
 use crate::states::Random;
 use deburr_core::Svma;
@@ -49,6 +49,12 @@ fn has_form(shape: &Shape) -> bool {
     matches!(shape.size, 2 | 3) && !has_none.iter().any(|part| shape.name.contains(part))
 }
 
+/// Whether an outcome may be forbidden by more than the order of accesses to one location.
+fn is_telling(around: &Surroundings, other: &Other) -> bool {
+    let has_two = other.second.is_some_and(|(_, location)| location != other.first.1);
+    around.weight() > 2 && other.is_ordered && has_two
+}
+
 /// Tests of every shape: for each of some orders a number of them.
 fn tests(orders: usize, each: usize, seed: u64) -> Vec<Test> {
     let mut random = Random(seed);
@@ -59,10 +65,15 @@ fn tests(orders: usize, each: usize, seed: u64) -> Vec<Test> {
         for at in 0..orders {
             let order = if orders == ORDERS.len() { at } else { draw(ORDERS.len()) };
             for sample in 0..each {
-                let around = &all[draw(all.len())];
+                let (around, other) = loop {
+                    let around = &all[draw(all.len())];
+                    let others = others(&around.locations());
+                    let other = others[draw(others.len())];
+                    if is_telling(around, &other) {
+                        break (around, other);
+                    }
+                };
                 let function = function(shape, ORDERS[order].1, around);
-                let others = others(&around.locations());
-                let other = others[draw(others.len())];
                 let threads = [("old", Ok(original(&function))), ("new", rewritten(&function))];
                 for (side, thread) in threads {
                     let Some(thread) = thread.ok().filter(|thread| thread.code.len() == 1) else { continue };
