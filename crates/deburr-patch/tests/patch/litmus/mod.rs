@@ -42,8 +42,8 @@ use surroundings::{Surroundings, all, function, others};
 /// Shapes whose replacement allows more in some surroundings: the branch to the end goes, which a store after it needs.
 const KNOWN: [&str; 3] = [
     "pair, what is stored is moved",
-    "pair, what is stored is moved, with room",
-    "pair, what is loaded is moved, with room",
+    "pair, what is stored is moved, longer",
+    "pair, what is loaded is moved, longer",
 ];
 /// Functions of the sample for each shape and order.
 const SAMPLE: usize = 30;

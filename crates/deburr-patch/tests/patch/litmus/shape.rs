@@ -276,9 +276,10 @@ fn pairs() -> Vec<Shape> {
     let zero = vec![0xaa00_0000 | (OLD + 1) << 16 | OLD << 5 | STATUS];
     let shape = |name, body| Shape { name, size: 4, body, expected: 0 };
     let wide = 1 << 31;
-    let apart = |between: u32, registers: [u32; 2]| {
+    // Without room for the branch; a `nop` between stays where it is.
+    let apart = |between: u32, end: End, registers: [u32; 2]| {
         let between = vec![0xd503_201f; between as usize];
-        Body::Pair([both(registers[0]), between].concat(), B_NE, End::Again, registers)
+        Body::Pair([both(registers[0]), between].concat(), B_NE, end, registers)
     };
     vec![
         shape("pair, a flag of both", Body::Pair(flag, CBNZ | STATUS, End::Again, OWN)),
@@ -289,8 +290,9 @@ fn pairs() -> Vec<Shape> {
         ),
         shape("pair, gcc 7", Body::Pair(both(OLD + 1), B_NE, End::Over, OWN)),
         shape("pair from zero", Body::Pair(zero, CBNZ | wide | STATUS, End::Again, OWN)),
-        shape("pair, what is stored is moved", apart(0, [OLD + 1, 12])),
-        shape("pair, what is stored is moved, with room", apart(1, [OLD + 1, 12])),
-        shape("pair, what is loaded is moved, with room", apart(2, [13, NEW + 1])),
+        shape("pair, what is stored is moved", apart(0, End::Again, [OLD + 1, 12])),
+        shape("pair, what is stored is moved, gcc 7", apart(0, End::Over, [OLD + 1, 12])),
+        shape("pair, what is stored is moved, longer", apart(1, End::Again, [OLD + 1, 12])),
+        shape("pair, what is loaded is moved, longer", apart(2, End::Again, [13, NEW + 1])),
     ]
 }
