@@ -40,8 +40,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use surroundings::{Surroundings, all, function, others};
 
 /// Shapes whose replacement allows more in some surroundings: the branch to the end goes, which a store after it needs.
-const KNOWN: [&str; 3] = [
+const KNOWN: [&str; 4] = [
     "pair, what is stored is moved",
+    "pair, what is stored is moved, of what the other stores",
     "pair, what is stored is moved, longer",
     "pair, what is loaded is moved, longer",
 ];
@@ -112,7 +113,7 @@ fn a_sample_of_replacements_allows_nothing_new() {
 }
 
 #[test]
-#[ignore = "26 million litmus tests, a quarter of an hour; `cargo xtask nightly` runs it"]
+#[ignore = "25 million litmus tests, a quarter of an hour; `cargo xtask nightly` runs it"]
 fn no_replacement_allows_anything_new() {
     let work: Vec<(Shape, (&str, u32))> =
         shapes().into_iter().flat_map(|shape| ORDERS.map(|order| (shape.clone(), order))).collect();

@@ -291,6 +291,13 @@ fn pairs() -> Vec<Shape> {
         shape("pair, gcc 7", Body::Pair(both(OLD + 1), B_NE, End::Over, OWN)),
         shape("pair from zero", Body::Pair(zero, CBNZ | wide | STATUS, End::Again, OWN)),
         shape("pair, what is stored is moved", apart(0, End::Again, [OLD + 1, 12])),
+        Shape {
+            expected: 5,
+            ..shape(
+                "pair, what is stored is moved, of what the other stores",
+                apart(0, End::Again, [OLD + 1, 12]),
+            )
+        },
         shape("pair, what is stored is moved, gcc 7", apart(0, End::Over, [OLD + 1, 12])),
         shape("pair, what is stored is moved, longer", apart(1, End::Again, [OLD + 1, 12])),
         shape("pair, what is loaded is moved, longer", apart(2, End::Again, [13, NEW + 1])),

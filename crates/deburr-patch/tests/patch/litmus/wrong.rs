@@ -52,6 +52,10 @@ fn a_branch_dropped_before_a_store_is_found() {
     let b_ne = 0x5400_0021; // b.ne #4
     found("pair, the second compared if the first is equal", 0, &around, &[(b_ne, NOP)]);
     found("pair, the second compared if the first is equal", RELEASE, &around, &[(b_ne, NOP)]);
+    // Acquire orders the store after the load of the pair, and not after that of the expected value.
+    let before = Some(depending(Access::Read, Y, Dependence::Data));
+    let expected = Surroundings { before, ..around.clone() };
+    found("pair, the second compared if the first is equal", ACQUIRE, &expected, &[(b_ne, NOP)]);
     // cbnz x8, #4 where the loop compares with zero
     found("compare-and-swap from zero", 0, &around, &[(0x3500_0048, NOP)]);
 }
