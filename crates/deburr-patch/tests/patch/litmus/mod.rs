@@ -39,13 +39,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use surroundings::{Surroundings, all, function, others};
 
-/// Shapes whose replacement allows more in some surroundings: the branch to the end goes, which a store after it needs.
-const KNOWN: [&str; 4] = [
-    "pair, what is stored is moved",
-    "pair, what is stored is moved, of what the other stores",
-    "pair, what is stored is moved, longer",
-    "pair, what is loaded is moved, longer",
-];
 /// Functions of the sample for each shape and order.
 const SAMPLE: usize = 30;
 
@@ -108,7 +101,7 @@ fn a_sample_of_replacements_allows_nothing_new() {
     }
     println!("{}", count.report());
     let faulty = count.faulty();
-    assert!(faulty.iter().all(|shape| KNOWN.contains(shape)), "{faulty:?}");
+    assert!(faulty.is_empty(), "{faulty:?}");
     assert!(count.written > 4_000, "{}", count.written);
 }
 
@@ -135,7 +128,7 @@ fn no_replacement_allows_anything_new() {
     });
     let mut whole = whole.into_inner().expect("no thread fails");
     println!("{}", whole.report());
-    assert_eq!(whole.faulty(), BTreeSet::from(KNOWN));
+    assert_eq!(whole.faulty(), BTreeSet::new());
 }
 
 #[test]
