@@ -8,12 +8,20 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#ifndef DT_RELR
+#define DT_RELRSZ 35
+#define DT_RELR 36
+#endif
+
 #define STATES 8
 #define WORDS 128
 
 struct state {
     uint64_t x[31], sp;
 };
+
+/* Nothing through the global offset table, whose relocations lld does not always give an addend in their place. */
+#pragma GCC visibility push(hidden)
 
 extern void (*const programs[])(void);
 extern const uint64_t number_of_programs, numbers[];
@@ -168,13 +176,63 @@ typedef void (*const constructor)(void);
 
 #ifdef RELOCATES
 extern Elf64_Dyn dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
-extern const char base[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern char base[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 static uint64_t described(int64_t tag) {
     Elf64_Dyn *entry = dynamic;
     while (entry->d_tag != DT_NULL && entry->d_tag != tag) entry++;
     return entry->d_tag == tag ? entry->d_un.d_val : 0;
 }
+
+static void add_base(uint64_t offset) { *(uint64_t *)(base + offset) += (uint64_t)base; }
+
+/* DT_RELR: addresses, each followed by bitmaps of the 63 words after it. */
+static void relocate_relative(const uint64_t *entry, size_t count) {
+    uint64_t at = 0;
+    for (; count; count--, entry++) {
+        if (!(*entry & 1)) {
+            add_base(*entry);
+            at = *entry + 8;
+            continue;
+        }
+        for (unsigned bit = 1; bit < 64; bit++)
+            if (*entry >> bit & 1) add_base(at + 8 * (bit - 1));
+        at += 63 * 8;
+    }
+}
+
+static int64_t leb128(const unsigned char **from) {
+    int64_t value = 0;
+    unsigned shift = 0, byte;
+    do {
+        byte = *(*from)++;
+        value |= (uint64_t)(byte & 127) << shift;
+        shift += 7;
+    } while (byte & 128);
+    return shift < 64 && byte & 64 ? value | -((int64_t)1 << shift) : value;
+}
+
+/* Android's: "APS2", the number of relocations and the first offset, and groups of what they share (by offset, type, addend). */
+static void relocate_packed(const unsigned char *from) {
+    from += 4;
+    int64_t left = leb128(&from), offset = leb128(&from), addend = 0;
+    while (left > 0) {
+        int64_t size = leb128(&from), flags = leb128(&from);
+        int64_t step = flags & 2 ? leb128(&from) : 0;
+        int64_t type = flags & 1 ? leb128(&from) : 0;
+        if (flags & 8 && flags & 4) addend += leb128(&from);
+        if (!(flags & 8)) addend = 0;
+        left -= size;
+        for (; size; size--) {
+            offset += flags & 2 ? step : leb128(&from);
+            if (!(flags & 1)) type = leb128(&from);
+            if (flags & 8 && !(flags & 4)) addend += leb128(&from);
+            if (ELF64_R_TYPE(type) == R_AARCH64_RELATIVE) *(uint64_t *)(base + offset) = (uint64_t)base + addend;
+        }
+    }
+}
+
+#define DT_ANDROID_PACKED 0x60000011
 
 /* Adds the address that the file was loaded at to what depends on it, and runs libgcc's constructor. */
 static void initialise(void) {
@@ -183,6 +241,11 @@ static void initialise(void) {
         uint64_t *place = (uint64_t *)(base + relocation->r_offset);
         if (ELF64_R_TYPE(relocation->r_info) == R_AARCH64_RELATIVE) *place = (uint64_t)base + relocation->r_addend;
     }
+    const Elf64_Rel *in_place = (const Elf64_Rel *)(base + described(DT_REL));
+    for (size_t left = described(DT_RELSZ) / sizeof *in_place; left; left--, in_place++)
+        if (ELF64_R_TYPE(in_place->r_info) == R_AARCH64_RELATIVE) add_base(in_place->r_offset);
+    relocate_relative((const uint64_t *)(base + described(DT_RELR)), described(DT_RELRSZ) / 8);
+    if (described(DT_ANDROID_PACKED)) relocate_packed((const unsigned char *)(base + described(DT_ANDROID_PACKED)));
     constructor *next = (constructor *)(base + described(DT_INIT_ARRAY));
     for (size_t left = described(DT_INIT_ARRAYSZ) / sizeof *next; left; left--) (*next++)();
 }

@@ -30,10 +30,12 @@ fn function(pen: &mut Pen, text: &mut String, what: &str, code: &Code) {
 }
 
 /// What a function reads after its call from registers that the callee does not write, as gcc does with `-fipa-ra`.
-fn kept(pen: &mut Pen, code: &mut Code, clobbers: u32, around: Around) -> Code {
+fn kept(pen: &mut Pen, code: &mut Code, clobbers: u32, relied: u32, around: Around) -> Code {
     let mut after = Code::default();
     let some = !clobbers & !LINKERS;
-    let registers: Vec<u8> = (0..pen.below(5)).filter_map(|_| pen.register_among(some)).collect();
+    let registers = (0..pen.below(5)).filter_map(|_| pen.register_among(some)).collect::<Vec<u8>>();
+    let relied = (0..29).filter(|register| relied >> register & 1 != 0);
+    let registers: Vec<u8> = registers.into_iter().chain(relied).collect();
     for (register, reader) in Reader::of_all(pen, &registers) {
         reader.prepare(pen, register, code);
         reader.read(pen, &mut after);
@@ -51,7 +53,7 @@ fn between(pen: &mut Pen, arguments: Option<&Code>, clobbers: &mut u32) -> Code 
         code.push(format!("b {}", pen.name("work")));
     } else {
         code.push("str x30, [sp, #-16]!");
-        let after = kept(pen, &mut code, *clobbers, Around::KeptByCaller);
+        let after = kept(pen, &mut code, *clobbers, 0, Around::KeptByCaller);
         arguments.into_iter().for_each(|arguments| code.extend(arguments));
         call(pen, &mut code, "work");
         code.extend(&after);
@@ -71,7 +73,8 @@ fn outermost(pen: &mut Pen, callee: &str, arguments: Option<&Code>, clobbers: u3
     }
     code.push(format!("mov x{}, x0", pen.area));
     let around = if callee == "work" { Around::KeptByCaller } else { Around::KeptByCallersCaller };
-    let after = kept(pen, &mut code, clobbers, around);
+    let relied = pen.relied;
+    let after = kept(pen, &mut code, clobbers, relied, around);
     arguments.into_iter().for_each(|arguments| code.extend(arguments));
     call(pen, &mut code, callee);
     code.extend(&after);

@@ -16,21 +16,32 @@
 //! | `site` | the sequence |
 //! | `high_bits` | what a narrow operand holds above its size |
 //! | `reader` | what reads a register again |
+//! | `class` | the classes of surroundings, each in a harmful form and in a harmless one that looks like it |
 //! | `entry` | what enters the sequence from elsewhere |
+//! | `saved` | a register that the function keeps for its caller other than on the stack |
+//! | `pad` | landing pads |
+//! | `range` | ranges of addresses that a kernel or a tracer knows |
+//! | `dependency` | accesses that depend on what was loaded |
 //! | `program` | the function around the site |
 //! | `callers` | those around that |
 //! | `batch` | many programs in one file, run before and after |
 
 mod batch;
 mod callers;
+mod class;
+mod dependency;
 mod entry;
 mod high_bits;
+mod pad;
 mod pen;
 mod program;
+mod range;
 mod reader;
+mod saved;
 mod site;
 
-pub use batch::{Batch, Different, Outcome};
+pub use batch::{Batch, Counted, Different, Outcome};
+pub use class::{CLASSES, Class, Form, Row, Shown};
 pub use pen::Linking;
 pub use program::{Program, program};
 pub use site::Kind;
@@ -53,27 +64,16 @@ macro_rules! enumeration {
 enumeration! {
     /// Something in the surroundings of a site.
     Around, AROUND,
+    AddedToPointer
     AddressReader
     CacheMaintenance
     CalleeReader
     DataInText
-    EntryAdr
     EntryAtBarrier
-    EntryBranch
     EntryCall
-    EntryLiteralPool
-    EntryMoves
     EntryOfColdPart
     EntryOfOtherFunction
     EntryOfSameFunction
-    EntryPage
-    EntryPointer
-    EntryShortPointer
-    EntrySum
-    EntryTable16
-    EntryTable32
-    EntryTable64
-    EntryTable8
     HighBitsArgument
     HighBitsCall
     HighBitsJoin
@@ -93,6 +93,7 @@ enumeration! {
     ShrinkWrapped
     StillArmed
     SystemCall
+    TableInData
     TableInText
     TailCall
     Veneer
@@ -107,4 +108,6 @@ enum Mark {
     Site,
     /// This word must stay as it is.
     Kept,
+    /// With another word here the program must leave something else: what surrounds the site counts when it runs.
+    Evidence,
 }

@@ -1,5 +1,6 @@
 //! What a program of the campaign is written with: numbers, registers, labels and slots of memory, all drawn from one seed.
 
+use super::class::{Class, Form};
 use super::{Around, Mark};
 use crate::mutation::Sequence;
 use std::collections::BTreeSet;
@@ -28,6 +29,12 @@ pub enum Linking {
     Pie,
     /// A shared object with an entry point.
     Shared,
+    /// The same by lld, with pointers in `DT_RELR`.
+    Relr,
+    /// The same by lld, with relocations whose addend is in their place.
+    Rel,
+    /// The same by lld, with Android's packed relocations.
+    Android,
 }
 
 /// Instructions, and the registers that they write.
@@ -65,6 +72,12 @@ pub(super) struct Pen {
     /// The register that holds the address of the program's memory throughout.
     pub(super) area: u8,
     pub(super) around: BTreeSet<Around>,
+    /// The classes of surroundings, with their forms.
+    pub(super) met: BTreeSet<(Class, Form)>,
+    /// Whether something around the site may make rewriting it wrong.
+    pub(super) harms: bool,
+    /// Registers that the outermost function reads after its call, by their bits.
+    pub(super) relied: u32,
     /// Functions and data beside the ones that call each other.
     pub(super) other: String,
 }
@@ -77,8 +90,9 @@ impl Pen {
         }
         let area = 19 + random.below(10) as u8;
         let free = ALL & !(1 << area);
-        let (around, other) = (BTreeSet::new(), String::new());
-        Pen { random, number, labels: 0, slots: 0, free, linking, area, around, other }
+        let (around, met, other) = (BTreeSet::new(), BTreeSet::new(), String::new());
+        let (harms, relied) = (false, 0);
+        Pen { random, number, labels: 0, slots: 0, free, linking, area, around, met, harms, relied, other }
     }
 
     pub(super) fn below(&mut self, limit: usize) -> usize {
@@ -148,11 +162,26 @@ impl Pen {
 
     /// Records where a label is, in a section that is taken out of the file before anything else reads it.
     pub(super) fn mark(&mut self, mark: Mark, label: &str) {
+        self.record(mark, label, 0, 0);
+    }
+
+    /// Records that the program leaves something else with this word at a label, if it runs what a class is about.
+    pub(super) fn evidence(&mut self, label: &str, word: u32, class: Class) {
+        self.record(Mark::Evidence, label, word, class as u8);
+    }
+
+    fn record(&mut self, mark: Mark, label: &str, word: u32, class: u8) {
         let number = self.number;
         self.other += &format!(
-            "\t.section .campaign, \"\", %progbits\n\t.quad {number}, {}, {label}\n\t.text\n",
+            "\t.section .campaign, \"\", %progbits\n\t.quad {number}, {}, {label}, {word:#x}, {class}\n\t.text\n",
             mark as u8
         );
+    }
+
+    /// Notes that a class of surroundings is there.
+    pub(super) fn meet(&mut self, class: Class, form: Form) {
+        self.harms |= form == Form::Harmful;
+        self.met.insert((class, form));
     }
 
     /// The name of one of the program's functions.

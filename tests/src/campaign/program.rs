@@ -7,10 +7,15 @@
 //! keeps.
 
 use super::callers;
-use super::entry;
+use super::class::{Class, Form, JUMPS_OUTSIDE_SECTIONS_ARE_READ};
+use super::dependency;
+use super::entry::{self, Target};
 use super::high_bits;
+use super::pad;
 use super::pen::{Code, LINKERS, Linking, OPERANDS, Pen};
+use super::range;
 use super::reader::Reader;
+use super::saved;
 use super::site::{self, Given, Kind, Site};
 use super::{Around, Mark};
 use std::collections::BTreeSet;
@@ -21,6 +26,9 @@ const ARCHITECTURE: &str = ".arch armv8.5-a+sve2+memtag+flagm+crc+pauth+rcpc";
 
 /// Where functions usually are.
 const TEXT: &str = ".text";
+
+/// The part of a file's name that its programs have if it is refused as a whole.
+const WHOLE: &str = "-whole";
 
 /// A program.
 #[derive(Debug, Clone)]
@@ -33,8 +41,40 @@ pub struct Program {
     pub size: usize,
     /// What is around the site.
     pub around: BTreeSet<Around>,
+    /// The classes of that which can make rewriting wrong, and whether they do.
+    pub met: BTreeSet<(Class, Form)>,
+    /// Whether something around the site may make rewriting it wrong.
+    pub harms: bool,
     /// Its assembly.
     pub text: String,
+}
+
+impl Program {
+    /// What of its surroundings reaches into other programs of its file, as a part of that file's name; often nothing. Cache
+    /// maintenance keeps all barriers. A pointer that something is added to may be any of the file's.
+    pub fn reach(&self) -> &'static str {
+        let has = |class: Class| self.met.iter().any(|(met, _)| *met == class);
+        if has(Class::RangeAlternatives) {
+            WHOLE
+        } else if self.around.contains(&Around::CacheMaintenance) {
+            "-maintaining"
+        } else if self.around.contains(&Around::AddedToPointer) {
+            "-offset"
+        } else {
+            ""
+        }
+    }
+
+    /// Whether its whole file is refused.
+    pub(super) fn is_refused_whole(&self) -> bool {
+        self.reach() == WHOLE
+    }
+
+    /// Whether it has what is not heeded yet.
+    pub(super) fn is_ahead(&self) -> bool {
+        let has = |class: Class| self.met.contains(&(class, Form::Harmful));
+        !JUMPS_OUTSIDE_SECTIONS_ARE_READ && has(Class::CodeOutsideSections) && !has(Class::Branch)
+    }
 }
 
 /// The function with the site.
@@ -56,8 +96,12 @@ struct Work {
     restored: u32,
     /// The label inside of the site.
     inside: String,
+    /// Whether that is after the site's first instruction.
+    is_inside: bool,
     /// The label before it.
     start: String,
+    /// The label after it.
+    past: String,
 }
 
 impl Work {
@@ -75,7 +119,11 @@ pub fn program(seed: u64, number: usize, linking: Linking) -> Program {
     let (mut work, setup) = Work::around(&mut pen, &site);
     let (section, name) = (section(&mut pen, &site, &work), pen.name("work"));
     let other = other(&mut pen, &site, &setup, &mut work, section);
+    let may_harm = work.may_be_entered(&site);
+    let pad = work.landing_pad(&mut pen, &site, &name);
+    range::describe(&mut pen, [&work.start, &work.inside, &work.past], may_harm);
     let _ = writeln!(text, "\t{section}\n\t.balign 16\n\t.type {name}, %function\n{name}:");
+    text.extend(pad.clone());
     write(&mut text, &work.prologue);
     write(&mut text, &work.before.lines);
     write(&mut text, &work.site);
@@ -85,6 +133,9 @@ pub fn program(seed: u64, number: usize, linking: Linking) -> Program {
         text += "\tret\n";
     }
     write(&mut text, &work.routes.lines);
+    if pad.is_some() {
+        text += "\t.cfi_endproc\n";
+    }
     let _ = writeln!(text, "\t.size {name}, . - {name}");
     if site.kind == Kind::HelperTail {
         text += "\tnop\n";
@@ -95,8 +146,8 @@ pub fn program(seed: u64, number: usize, linking: Linking) -> Program {
     text += "\t.text\n";
     callers::write_all(&mut pen, &mut text, &setup, clobbers, other.is_some());
     text += &pen.other;
-    let Pen { around, .. } = pen;
-    Program { number, kind: site.kind, size: site.size, around, text }
+    let Pen { around, met, harms, .. } = pen;
+    Program { number, kind: site.kind, size: site.size, around, met, harms, text }
 }
 
 /// Instructions as lines of assembly.
@@ -164,9 +215,9 @@ impl Work {
     fn around(pen: &mut Pen, site: &Site) -> (Work, Setup) {
         let calls_reader = site.kind != Kind::HelperTail && pen.chance(12);
         let saves_link = site.kind != Kind::HelperTail
-            && (site.calls() || calls_reader || site.narrow.is_some() && pen.chance(30));
+            && (site.calls() || calls_reader || site.narrow.is_some() && pen.chance(30) || pen.chance(15));
         let setup = Setup::draw(pen, site, saves_link);
-        let [inside, start] = [pen.label(), pen.label()];
+        let [inside, start, past] = [(); 3].map(|()| pen.label());
         let mut work = Work {
             prologue: Vec::new(),
             before: Code::default(),
@@ -178,7 +229,9 @@ impl Work {
             saves_link,
             restored: 0,
             inside,
+            is_inside: true,
             start,
+            past,
         };
         work.watched = work.watch(pen, site, calls_reader);
         work.save(pen, site);
@@ -186,6 +239,14 @@ impl Work {
             work.before.extend(&setup.code);
         }
         work.before.extend(&work.watched.clone());
+        if let Some(saved) = saved::keep(pen, site) {
+            work.before.extend(&saved.before);
+            work.after.extend(&saved.after);
+            work.restored |= 1 << saved.register;
+        }
+        let mut after = dependency::depend(pen, site);
+        after.extend(&work.after);
+        work.after = after;
         pen.noise(&mut work.before, 3);
         work.place(pen, site);
         (work, setup)
@@ -314,7 +375,7 @@ impl Work {
 
     /// The site itself, with a label in it, and what is after a failed comparison.
     fn place(&mut self, pen: &mut Pen, site: &Site) {
-        let (inside, start) = (self.inside.clone(), self.start.clone());
+        let (inside, start, past) = (self.inside.clone(), self.start.clone(), self.past.clone());
         self.site.push(format!("{start}:"));
         let last = site.store.map_or(site.code.lines.len(), |store| store + 1);
         // Before its first instruction nothing may come either, where that is known what is in a register.
@@ -322,12 +383,14 @@ impl Work {
             true => 0,
             false => 2 + pen.below(last.saturating_sub(2).max(1)),
         };
+        self.is_inside = at > 0;
         for (index, line) in site.code.lines.iter().enumerate() {
             if index == at.min(site.code.lines.len() - 1) {
                 self.site.push(format!("{inside}:"));
             }
             self.site.push(line.clone());
         }
+        self.site.push(format!("{past}:"));
         self.before.writes |= site.code.writes;
         let Some(out) = &site.out else { return };
         if pen.chance(60) {
@@ -369,6 +432,30 @@ impl Work {
     }
 }
 
+impl Work {
+    /// Whether it would be wrong to rewrite the site if something entered it at its inner label.
+    fn may_be_entered(&self, site: &Site) -> bool {
+        site.load().is_some() && self.is_inside
+    }
+
+    /// Sometimes directives by which an exception gets into the function: into the site, or to its start or what comes after it.
+    fn landing_pad(&self, pen: &mut Pen, site: &Site, name: &str) -> Option<String> {
+        if !pen.chance(10) {
+            return None;
+        }
+        let form = if self.may_be_entered(site) && pen.chance(60) { Form::Harmful } else { Form::Harmless };
+        pen.meet(Class::LandingPad, form);
+        let pad = match form {
+            Form::Harmful => {
+                pen.mark(Mark::Kept, &self.start);
+                &self.inside
+            }
+            Form::Harmless => pen.pick(&[&self.start, &self.past]),
+        };
+        Some(pad::opened(pen, name, pad))
+    }
+}
+
 /// Another function that enters the site.
 struct Other {
     clobbers: u32,
@@ -380,23 +467,23 @@ fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &s
         more_for_barrier(pen, work);
         return None;
     }
-    let load = site.load().map(str::to_owned).filter(|_| pen.chance(45))?;
-    let places = [work.inside.clone(), work.start.clone(), pen.name("work")];
-    let [to, start, function] = places.each_ref().map(String::as_str);
+    let load = site.load().map(str::to_owned).filter(|_| pen.chance(55))?;
     let (area, mut wide) = (pen.area, Code::default());
     if let Some(operand) = site.narrow.filter(|_| pen.chance(70)) {
         wide.set(operand, format!("ldr x{operand}, [x{area}, #{OPERANDS}]"));
     }
-    let mut code = Code::default();
-    if pen.chance(55) {
+    let form = pen.pick(&[Form::Harmless, Form::Harmful]);
+    pen.harms |= form == Form::Harmful;
+    let (mut code, first) = (Code::default(), pen.label());
+    if pen.chance(50) {
         let route = pen.label();
         let mut before = Code::default();
         pen.branch_sometimes(&mut before, &route);
         work.before.extend(&before);
-        code.push(format!("{route}:"));
+        code.push(format!("{route}:\n{first}:"));
         code.extend(&wide);
         code.push(load);
-        entry::enter(pen, &mut code, [to, start, function], true);
+        go(pen, &mut code, work, (&first, form), true);
         work.routes.extend(&code);
         pen.around.insert(Around::EntryOfSameFunction);
         return None;
@@ -405,22 +492,127 @@ fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &s
     code.extend(&elsewhere(&setup.code));
     code.extend(&elsewhere(&work.watched));
     code.extend(&wide);
+    code.push(format!("{first}:"));
     code.push(load);
-    let is_cold = pen.chance(30);
-    pen.around.insert(if is_cold { Around::EntryOfColdPart } else { Around::EntryOfOtherFunction });
-    if work.prologue.is_empty() && pen.chance(20) {
+    let may_be_data = matches!(pen.linking, Linking::Fixed | Linking::Pie | Linking::Shared);
+    let placed = match pen.below(10) {
+        0..3 => Placed::Cold,
+        // The segment of code has it as well, where the linker does not keep them apart.
+        3..5 if may_be_data => Placed::ReadOnlyData,
+        _ => Placed::Text,
+    };
+    pen.around.insert(if placed == Placed::Cold {
+        Around::EntryOfColdPart
+    } else {
+        Around::EntryOfOtherFunction
+    });
+    if placed == Placed::ReadOnlyData && (form == Form::Harmless || work.is_inside) {
+        pen.meet(Class::CodeOutsideSections, form);
+        evidence(pen, work, (&first, form), Class::CodeOutsideSections);
+    }
+    if work.prologue.is_empty() && form == Form::Harmful && pen.chance(20) {
         pen.around.insert(Around::EntryCall);
         code.lines.insert(0, "str x30, [sp, #-16]!".to_owned());
-        code.push(format!("bl {to}\nldr x30, [sp], #16\nret"));
+        code.push(format!("bl {}\nldr x30, [sp], #16\nret", work.inside));
     } else {
-        entry::enter(pen, &mut code, [to, start, function], !is_cold && section == TEXT);
+        go(pen, &mut code, work, (&first, form), placed == Placed::Text && section == TEXT);
     }
-    let section = if is_cold { ".section .text.unlikely, \"ax\"" } else { TEXT };
-    let name = pen.name("other");
-    let mut text = format!("\t{section}\n\t.type {name}, %function\n{name}:\n");
+    let (section, name) = (placed.section(), pen.name("other"));
+    // Of code in data a linker may have no type.
+    let kind = if placed == Placed::ReadOnlyData && pen.chance(50) { "%object" } else { "%function" };
+    let mut text = format!("\t{section}\n\t.balign 4\n\t.type {name}, {kind}\n{name}:\n");
     write(&mut text, &code.lines);
     pen.other += &format!("{text}\t.size {name}, . - {name}\n\t.text\n");
     Some(Other { clobbers: code.writes & !work.restored })
+}
+
+/// Where a function is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Placed {
+    Text,
+    Cold,
+    ReadOnlyData,
+}
+
+impl Placed {
+    fn section(self) -> &'static str {
+        match self {
+            Placed::Text => TEXT,
+            Placed::Cold => ".section .text.unlikely, \"ax\"",
+            Placed::ReadOnlyData => ".section .rodata, \"a\"",
+        }
+    }
+}
+
+/// Records what shows that a class counts when the program runs, at a label that it comes past on the way into the site.
+fn evidence(pen: &mut Pen, work: &Work, (label, form): (&str, Form), class: Class) {
+    if form == Form::Harmful && work.is_inside {
+        // udf #0
+        pen.evidence(label, 0, class);
+        pen.mark(Mark::Kept, &work.start);
+    }
+}
+
+/// Enters the site, at its inner label in the harmful form; otherwise at its start, or a function that has nothing to do with it.
+fn go(pen: &mut Pen, code: &mut Code, work: &mut Work, (first, form): (&str, Form), is_near: bool) {
+    let before = pen.met.clone();
+    let (start, past, function) = (work.start.clone(), work.past.clone(), pen.name("work"));
+    let site = Target {
+        to: if form == Form::Harmful { &work.inside } else { &start },
+        else_to: &start,
+        start: &start,
+        enters_second: form == Form::Harmful && work.is_inside,
+        past: &past,
+        function: &function,
+        is_near,
+        saves_link: work.saves_link,
+    };
+    if form == Form::Harmful {
+        entry::enter(pen, code, site, form);
+    } else if pen.chance(50) {
+        entry::enter(pen, code, site, form);
+    } else {
+        let [start, inside, past] = [(); 3].map(|()| pen.label());
+        let function = decoy(pen, code, work, [&start, &inside, &past]);
+        let away =
+            Target { to: &inside, else_to: &start, start: &start, past: &past, function: &function, ..site };
+        // The function is in the section for code, wherever the site is.
+        let away = Target { enters_second: true, is_near: is_near && code_is_near(pen), ..away };
+        entry::enter(pen, code, away, form);
+    }
+    // For a bit that is set in its address.
+    if let Some(line) = work.site.first_mut() {
+        line.insert_str(0, ".balign 8\n");
+    }
+    let classes: Vec<Class> = pen.met.difference(&before).map(|(class, _)| *class).collect();
+    if form == Form::Harmful && !work.is_inside {
+        pen.met = before;
+    }
+    for class in classes {
+        evidence(pen, work, (first, form), class);
+    }
+}
+
+/// Whether a function among the others is near to the site's.
+fn code_is_near(pen: &Pen) -> bool {
+    !pen.around.contains(&Around::WritableCode)
+}
+
+/// A function with the labels of a site, which ends as the site's does.
+fn decoy(pen: &mut Pen, code: &mut Code, work: &Work, [start, inside, past]: [&str; 3]) -> String {
+    let (name, shown) = (pen.name("decoy"), pen.register());
+    let mut body = Code::default();
+    body.push(format!(".balign 8\n{start}:\nnop\n{inside}:"));
+    body.set(shown, format!("mov x{shown}, #78"));
+    body.push(format!("{past}:"));
+    pen.show(&mut body, shown);
+    body.lines.extend(work.epilogue.iter().cloned());
+    let mut text = format!("\t.balign 8\n\t.type {name}, %function\n{name}:\n");
+    write(&mut text, &body.lines);
+    pen.other += &format!("{text}\tret\n\t.size {name}, . - {name}\n");
+    code.writes |= body.writes;
+    pen.release(shown);
+    name
 }
 
 /// The same code once more, with labels of its own.
@@ -451,8 +643,18 @@ fn more_for_barrier(pen: &mut Pen, work: &mut Work) {
             pen.branch_sometimes(&mut before, &route);
             work.before.extend(&before);
             code.push(format!("{route}:\nstr xzr, [x{}, #{OPERANDS}]", pen.area));
-            let function = pen.name("work");
-            entry::enter(pen, &mut code, [&barrier, &barrier, &function], true);
+            let (function, past) = (pen.name("work"), work.past.clone());
+            let target = Target {
+                to: &barrier,
+                else_to: &barrier,
+                start: &barrier,
+                enters_second: false,
+                past: &past,
+                function: &function,
+                is_near: true,
+                saves_link: work.saves_link,
+            };
+            entry::enter(pen, &mut code, target, Form::Harmful);
             work.routes.extend(&code);
         }
     }
@@ -478,6 +680,7 @@ pub(super) fn assembly(programs: &[Program]) -> String {
     for program in programs {
         let _ = writeln!(text, "\t.quad {}", program.number);
     }
+    text += pad::PERSONALITY;
     text += "\t.section .note.GNU-stack, \"\", %progbits\n";
     text
 }

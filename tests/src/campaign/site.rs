@@ -97,6 +97,12 @@ impl Site {
         self.store.and(self.code.lines.get(1)).map(String::as_str)
     }
 
+    /// The register that the load-exclusive writes, or the first of them.
+    pub(super) fn loaded(&self) -> Option<u8> {
+        let (_, operands) = self.load()?.split_once(' ')?;
+        operands.split(',').next()?.get(1..)?.parse().ok()
+    }
+
     /// Whether it is a call of another function.
     pub(super) fn calls(&self) -> bool {
         matches!(self.kind, Kind::HelperCall | Kind::Impostor)
