@@ -520,7 +520,8 @@ fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &s
     let (section, name) = (placed.section(), pen.name("other"));
     // Of code in data a linker may have no type.
     let kind = if placed == Placed::ReadOnlyData && pen.chance(50) { "%object" } else { "%function" };
-    let mut text = format!("\t{section}\n\t.balign 4\n\t.type {name}, {kind}\n{name}:\n");
+    let bound = if pen.chance(30) { format!("\t.global {name}\n\t.hidden {name}\n") } else { String::new() };
+    let mut text = format!("\t{section}\n\t.balign 4\n{bound}\t.type {name}, {kind}\n{name}:\n");
     write(&mut text, &code.lines);
     pen.other += &format!("{text}\t.size {name}, . - {name}\n\t.text\n");
     Some(Other { clobbers: code.writes & !work.restored })
