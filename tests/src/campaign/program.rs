@@ -239,7 +239,8 @@ impl Work {
             work.before.extend(&setup.code);
         }
         work.before.extend(&work.watched.clone());
-        if let Some(saved) = saved::keep(pen, site) {
+        let written = setup.code.writes | work.watched.writes | work.after.writes | work.before.writes;
+        if let Some(saved) = saved::keep(pen, site, written) {
             work.before.extend(&saved.before);
             work.after.extend(&saved.after);
             work.restored |= 1 << saved.register;
@@ -568,9 +569,7 @@ fn go(pen: &mut Pen, code: &mut Code, work: &mut Work, (first, form): (&str, For
         is_near,
         saves_link: work.saves_link,
     };
-    if form == Form::Harmful {
-        entry::enter(pen, code, site, form);
-    } else if pen.chance(50) {
+    if form == Form::Harmful || pen.chance(50) {
         entry::enter(pen, code, site, form);
     } else {
         let [start, inside, past] = [(); 3].map(|()| pen.label());

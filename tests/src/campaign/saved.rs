@@ -23,13 +23,13 @@ pub(super) struct Saved {
     pub(super) register: u8,
 }
 
-/// Sometimes keeps a register.
-pub(super) fn keep(pen: &mut Pen, site: &Site) -> Option<Saved> {
+/// Sometimes keeps a register, none of those that the function has `written` otherwise.
+pub(super) fn keep(pen: &mut Pen, site: &Site, written: u32) -> Option<Saved> {
     let share = if site.kind == Kind::Pair { 60 } else { 25 };
     if site.kind == Kind::HelperTail || !pen.chance(share) {
         return None;
     }
-    let register = register(pen, site)?;
+    let register = register(pen, site, !written)?;
     let mut class = pen.pick(&WAYS);
     let linker = pen.pick(&[16, 17]);
     if class == Class::SavedInLinkers && (site.calls() || !pen.take(linker)) {
@@ -75,8 +75,8 @@ pub(super) fn keep(pen: &mut Pen, site: &Site) -> Option<Saved> {
 }
 
 /// One that a function may overwrite, next to one of the site's where that makes a pair.
-fn register(pen: &mut Pen, site: &Site) -> Option<u8> {
-    let some: u32 = if site.calls() { 0xf << 9 } else { 0x7f << 9 };
+fn register(pen: &mut Pen, site: &Site, some: u32) -> Option<u8> {
+    let some = some & if site.calls() { 0xf << 9 } else { 0x7f << 9 };
     let beside = site.given.iter().fold(0, |all, (register, _)| all | 1 << (register ^ 1));
     pen.register_among(some & beside).or_else(|| pen.register_among(some))
 }
