@@ -68,6 +68,7 @@ enumeration! {
     AddressReader
     CacheMaintenance
     CalleeReader
+    ComputedInData
     DataInText
     EntryAtBarrier
     EntryCall

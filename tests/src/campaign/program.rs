@@ -72,8 +72,7 @@ impl Program {
 
     /// Whether it has what is not heeded yet.
     pub(super) fn is_ahead(&self) -> bool {
-        let has = |class: Class| self.met.contains(&(class, Form::Harmful));
-        !JUMPS_OUTSIDE_SECTIONS_ARE_READ && has(Class::CodeOutsideSections) && !has(Class::Branch)
+        !JUMPS_OUTSIDE_SECTIONS_ARE_READ && self.around.contains(&Around::ComputedInData)
     }
 }
 
@@ -462,37 +461,60 @@ struct Other {
     clobbers: u32,
 }
 
-/// What enters the site from elsewhere, in other code of the same function or in another.
+/// What enters the site from elsewhere: other code of the same function, another function, or both.
 fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &str) -> Option<Other> {
     if site.kind == Kind::Barrier {
         more_for_barrier(pen, work);
         return None;
     }
-    let load = site.load().map(str::to_owned).filter(|_| pen.chance(55))?;
-    let (area, mut wide) = (pen.area, Code::default());
-    if let Some(operand) = site.narrow.filter(|_| pen.chance(70)) {
-        wide.set(operand, format!("ldr x{operand}, [x{area}, #{OPERANDS}]"));
+    let load = site.load()?;
+    if pen.chance(30) {
+        enter_from_same_function(pen, site, work, load);
     }
+    pen.chance(30).then(|| enter_from_other_function(pen, site, setup, work, (load, section)))
+}
+
+/// What the site compares with once more, with the bits above its size.
+fn widened(pen: &mut Pen, site: &Site) -> Code {
+    let (area, mut code) = (pen.area, Code::default());
+    if let Some(operand) = site.narrow.filter(|_| pen.chance(70)) {
+        code.set(operand, format!("ldr x{operand}, [x{area}, #{OPERANDS}]"));
+    }
+    code
+}
+
+fn draw_form(pen: &mut Pen) -> Form {
     let form = pen.pick(&[Form::Harmless, Form::Harmful]);
     pen.harms |= form == Form::Harmful;
-    let (mut code, first) = (Code::default(), pen.label());
-    if pen.chance(50) {
-        let route = pen.label();
-        let mut before = Code::default();
-        pen.branch_sometimes(&mut before, &route);
-        work.before.extend(&before);
-        code.push(format!("{route}:\n{first}:"));
-        code.extend(&wide);
-        code.push(load);
-        go(pen, &mut code, work, (&first, form), true);
-        work.routes.extend(&code);
-        pen.around.insert(Around::EntryOfSameFunction);
-        return None;
-    }
+    form
+}
+
+fn enter_from_same_function(pen: &mut Pen, site: &Site, work: &mut Work, load: &str) {
+    let (route, first, form) = (pen.label(), pen.label(), draw_form(pen));
+    let (mut before, mut code) = (Code::default(), Code::default());
+    pen.branch_sometimes(&mut before, &route);
+    work.before.extend(&before);
+    code.push(format!("{route}:\n{first}:"));
+    code.extend(&widened(pen, site));
+    code.push(load);
+    go(pen, &mut code, work, (&first, form), true);
+    work.routes.extend(&code);
+    pen.around.insert(Around::EntryOfSameFunction);
+}
+
+fn enter_from_other_function(
+    pen: &mut Pen,
+    site: &Site,
+    setup: &Setup,
+    work: &mut Work,
+    (load, section): (&str, &str),
+) -> Other {
+    let (first, form) = (pen.label(), draw_form(pen));
+    let mut code = Code::default();
     code.lines.clone_from(&work.prologue);
     code.extend(&elsewhere(&setup.code));
     code.extend(&elsewhere(&work.watched));
-    code.extend(&wide);
+    code.extend(&widened(pen, site));
     code.push(format!("{first}:"));
     code.push(load);
     let may_be_data = matches!(pen.linking, Linking::Fixed | Linking::Pie | Linking::Shared);
@@ -502,12 +524,10 @@ fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &s
         3..5 if may_be_data => Placed::ReadOnlyData,
         _ => Placed::Text,
     };
-    pen.around.insert(if placed == Placed::Cold {
-        Around::EntryOfColdPart
-    } else {
-        Around::EntryOfOtherFunction
-    });
-    if placed == Placed::ReadOnlyData && (form == Form::Harmless || work.is_inside) {
+    let is_cold = placed == Placed::Cold;
+    pen.around.insert(if is_cold { Around::EntryOfColdPart } else { Around::EntryOfOtherFunction });
+    let is_data = placed == Placed::ReadOnlyData;
+    if is_data && (form == Form::Harmless || work.is_inside) {
         pen.meet(Class::CodeOutsideSections, form);
         evidence(pen, work, (&first, form), Class::CodeOutsideSections);
     }
@@ -517,15 +537,19 @@ fn other(pen: &mut Pen, site: &Site, setup: &Setup, work: &mut Work, section: &s
         code.push(format!("bl {}\nldr x30, [sp], #16\nret", work.inside));
     } else {
         go(pen, &mut code, work, (&first, form), placed == Placed::Text && section == TEXT);
+        let is_computed = code.lines.iter().any(|line| line.contains("br x") || line.contains("ret"));
+        if is_data && form == Form::Harmful && is_computed {
+            pen.around.insert(Around::ComputedInData);
+        }
     }
     let (section, name) = (placed.section(), pen.name("other"));
     // Of code in data a linker may have no type.
-    let kind = if placed == Placed::ReadOnlyData && pen.chance(50) { "%object" } else { "%function" };
+    let kind = if is_data && pen.chance(50) { "%object" } else { "%function" };
     let bound = if pen.chance(30) { format!("\t.global {name}\n\t.hidden {name}\n") } else { String::new() };
     let mut text = format!("\t{section}\n\t.balign 4\n{bound}\t.type {name}, {kind}\n{name}:\n");
     write(&mut text, &code.lines);
     pen.other += &format!("{text}\t.size {name}, . - {name}\n\t.text\n");
-    Some(Other { clobbers: code.writes & !work.restored })
+    Other { clobbers: code.writes & !work.restored }
 }
 
 /// Where a function is.
@@ -600,7 +624,8 @@ fn code_is_near(pen: &Pen) -> bool {
 
 /// A function with the labels of a site, which ends as the site's does.
 fn decoy(pen: &mut Pen, code: &mut Code, work: &Work, [start, inside, past]: [&str; 3]) -> String {
-    let (name, shown) = (pen.name("decoy"), pen.register());
+    // A program may have two.
+    let (name, shown) = (start.replace(".L", "decoy_"), pen.register());
     let mut body = Code::default();
     body.push(format!(".balign 8\n{start}:\nnop\n{inside}:"));
     body.set(shown, format!("mov x{shown}, #78"));

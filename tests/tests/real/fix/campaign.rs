@@ -210,15 +210,16 @@ fn assert_is_broad(outcome: &Outcome) {
 
 /// Insists that each class occurred in both forms: that the harmful one shows, and that the harmless one is rewritten.
 fn assert_both_forms_occur(outcome: &Outcome) {
+    let mut never = Vec::new();
     for row in &CLASSES {
         let class = row.class;
         let [harmful, harmless] = [Form::Harmful, Form::Harmless]
             .map(|form| outcome.classes.get(&(class, form)).copied().unwrap_or_default());
         assert!(harmful.programs > 0, "no program with a harmful {class:?}");
-        assert!(
-            harmless.rewritten > 0 || row.shown == Shown::Whole,
-            "{harmless:?}: no program with a harmless {class:?} is rewritten"
-        );
+        assert!(harmless.programs > 0, "no program with a harmless {class:?}");
+        if harmless.rewritten == 0 && row.shown != Shown::Whole {
+            never.push(class);
+        }
         // What is harmless is no reason to refuse a site for what enters it.
         let Counted { alone, entered, .. } = harmless;
         // A pointer that is loaded from memory which may be written to may be any other before something is added to it.
@@ -235,6 +236,9 @@ fn assert_both_forms_occur(outcome: &Outcome) {
             assert!(noticed > 0 && 2 * noticed + 5 >= tried, "{noticed} of {tried}: {class:?} does not show");
         }
     }
+    // Something else may refuse the few that a class has among those of a push.
+    let most = if outcome.programs < BROAD { CLASSES.len() / 8 } else { 0 };
+    assert!(never.len() <= most, "never rewritten, although harmless: {never:?}");
 }
 
 #[test]
