@@ -1,7 +1,7 @@
-//! What is too long for every push: the ignored tests (larger packages, exhaustive tables, benchstat on random files, pages in a
-//! browser, a PostgreSQL that is built and run), the documentation, of the code and by mdBook, the verdicts on every build of
-//! tests/reach, the sweeps' prefilters exhaustively, the instructions that a check takes, the kernels of AArch64 under the emulator, the
-//! survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
+//! What is too long for every push: the ignored tests (larger packages, ten minutes of `fix` in random surroundings, exhaustive tables,
+//! benchstat on random files, pages in a browser, a PostgreSQL that is built and run), the documentation, of the code and by mdBook, the
+//! verdicts on every build of tests/reach, the sweeps' prefilters exhaustively, the instructions that a check takes, the kernels of AArch64
+//! under the emulator, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::book;
