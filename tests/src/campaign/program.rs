@@ -483,14 +483,15 @@ fn widened(pen: &mut Pen, site: &Site) -> Code {
     code
 }
 
-fn draw_form(pen: &mut Pen) -> Form {
+/// The form of what enters the site. With a narrow operand an entry at its start may be wrong as well.
+fn draw_form(pen: &mut Pen, site: &Site) -> Form {
     let form = pen.pick(&[Form::Harmless, Form::Harmful]);
-    pen.harms |= form == Form::Harmful;
+    pen.harms |= form == Form::Harmful || site.narrow.is_some();
     form
 }
 
 fn enter_from_same_function(pen: &mut Pen, site: &Site, work: &mut Work, load: &str) {
-    let (route, first, form) = (pen.label(), pen.label(), draw_form(pen));
+    let (route, first, form) = (pen.label(), pen.label(), draw_form(pen, site));
     let (mut before, mut code) = (Code::default(), Code::default());
     pen.branch_sometimes(&mut before, &route);
     work.before.extend(&before);
@@ -509,7 +510,7 @@ fn enter_from_other_function(
     work: &mut Work,
     (load, section): (&str, &str),
 ) -> Other {
-    let (first, form) = (pen.label(), draw_form(pen));
+    let (first, form) = (pen.label(), draw_form(pen, site));
     let mut code = Code::default();
     code.lines.clone_from(&work.prologue);
     code.extend(&elsewhere(&setup.code));
@@ -538,7 +539,8 @@ fn enter_from_other_function(
     } else {
         go(pen, &mut code, work, (&first, form), placed == Placed::Text && section == TEXT);
         let is_computed = code.lines.iter().any(|line| line.contains("br x") || line.contains("ret"));
-        if is_data && form == Form::Harmful && is_computed {
+        // A narrow operand is known at the start no more, whoever enters there.
+        if is_data && is_computed && (form == Form::Harmful || site.narrow.is_some()) {
             pen.around.insert(Around::ComputedInData);
         }
     }
