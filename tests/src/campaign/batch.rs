@@ -86,8 +86,6 @@ pub struct Outcome {
     pub classes: BTreeMap<(Class, Form), Counted>,
     /// Programs that do something else when rewritten.
     pub different: Vec<Different>,
-    /// Those that have what is not heeded yet.
-    pub ahead: Vec<Different>,
     /// Files that were written and then not verified.
     pub contradictions: Vec<String>,
 }
@@ -120,7 +118,6 @@ impl Outcome {
             self.classes.entry(key).or_default().add(counted);
         }
         self.different.extend(other.different);
-        self.ahead.extend(other.ahead);
         self.contradictions.extend(other.contradictions);
     }
 }
@@ -211,7 +208,7 @@ impl Batch {
         }
         let different =
             differences.into_iter().map(|(program, what)| self.different(program, &plan, trampolines, what));
-        (outcome.ahead, outcome.different) = different.partition(|different| different.program.is_ahead());
+        outcome.different = different.collect();
         outcome
     }
 
@@ -315,7 +312,7 @@ impl Batch {
                 let (is_entered, one) =
                     (entered.contains(&index), Counted { programs: 1, ..Counted::default() });
                 outcome.classes.entry(key).or_default().add(Counted {
-                    rewritten: usize::from(is_rewritten && !program.is_ahead()),
+                    rewritten: usize::from(is_rewritten),
                     alone: usize::from(is_harmless),
                     rewritten_alone: usize::from(is_harmless && is_rewritten),
                     entered: usize::from(is_harmless && is_entered),

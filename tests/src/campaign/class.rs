@@ -4,14 +4,6 @@
 //! The harmless one has the same instructions and data about another place, and is no reason to refuse anything. A row says how
 //! the harmful form shows, and from when on the plan has to heed it.
 
-/// Whether the plan reads ranges of addresses that a kernel or a tracer knows. Where it does not, such programs are made and
-/// counted, and nothing is asserted of them.
-const RANGES_ARE_READ: bool = false;
-
-/// Whether jumps that compute where they go are heeded in code outside of sections of code. Where they are not, programs with
-/// one are counted apart where they differ.
-pub(super) const JUMPS_OUTSIDE_SECTIONS_ARE_READ: bool = false;
-
 /// A class of surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the table says it")]
@@ -100,8 +92,7 @@ const fn saved(class: Class) -> Row {
 }
 
 const fn range(class: Class) -> Row {
-    let shown = if RANGES_ARE_READ { Shown::Planned } else { Shown::Agreed };
-    Row { class, shown, refuses: RANGES_ARE_READ }
+    Row { class, shown: Shown::Planned, refuses: true }
 }
 
 const fn dependency(class: Class) -> Row {

@@ -7,7 +7,7 @@
 //! keeps.
 
 use super::callers;
-use super::class::{Class, Form, JUMPS_OUTSIDE_SECTIONS_ARE_READ};
+use super::class::{Class, Form};
 use super::dependency;
 use super::entry::{self, Target};
 use super::high_bits;
@@ -68,11 +68,6 @@ impl Program {
     /// Whether its whole file is refused.
     pub(super) fn is_refused_whole(&self) -> bool {
         self.reach() == WHOLE
-    }
-
-    /// Whether it has what is not heeded yet.
-    pub(super) fn is_ahead(&self) -> bool {
-        !JUMPS_OUTSIDE_SECTIONS_ARE_READ && self.around.contains(&Around::ComputedInData)
     }
 }
 

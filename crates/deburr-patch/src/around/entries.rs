@@ -120,22 +120,18 @@ fn addresses<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterato
 
 /// What words beside code branch to, and the addresses that they make.
 fn beside(flow: &Flow<'_, '_>, runs: &Runs) -> Vec<Entry> {
-    let words: Vec<(Svma, u32)> =
-        flow.words_beside_code().iter().map(|(&at, &word)| (Svma(at), word)).collect();
     let mut found: Vec<Entry> = Vec::new();
-    for run in words.chunk_by(|before, after| before.0.offset(4) == after.0) {
-        let Some(&(start, _)) = run.first() else { continue };
-        let bytes: Vec<[u8; 4]> = run.iter().map(|(_, word)| word.to_le_bytes()).collect();
-        let mut add = |to: Svma, detail: Detail| {
-            if runs.contain(to) {
-                found.push(Entry { to, from: None, detail });
-            }
-        };
-        Maker::new(flow.image).read(start, &bytes, |at, to| add(to, Detail::Address(at)));
-        for &(at, word) in run {
-            if let Some(distance) = edges::distance(word) {
-                add(at.offset(distance), Detail::Branch(at));
-            }
+    let mut add = |to: Svma, detail: Detail| {
+        if runs.contain(to) {
+            found.push(Entry { to, from: None, detail });
+        }
+    };
+    for (at, to) in flow.made_beside() {
+        add(to, Detail::Address(at));
+    }
+    for (&at, &word) in flow.words_beside_code() {
+        if let Some(distance) = edges::distance(word) {
+            add(Svma(at).offset(distance), Detail::Branch(Svma(at)));
         }
     }
     found

@@ -86,11 +86,9 @@ fn campaign(dir: &Path, seed: u64, numbers: Range<usize>) -> Outcome {
         let added = batch.compare(true);
         // Each program counts once: with added space more is rewritten.
         let without = std::mem::replace(&mut outcome, added);
-        for (all, more) in [(&mut outcome.different, without.different), (&mut outcome.ahead, without.ahead)]
-        {
-            all.retain(|one| more.iter().all(|other| other.program.number != one.program.number));
-            all.extend(more);
-        }
+        let (all, more) = (&mut outcome.different, without.different);
+        all.retain(|one| more.iter().all(|other| other.program.number != one.program.number));
+        all.extend(more);
         outcome.contradictions.extend(without.contradictions);
         for (class, [noticed, tried]) in batch.noticed() {
             let counted = outcome.classes.entry((class, Form::Harmful)).or_default();
@@ -178,8 +176,6 @@ fn judge(dir: &Path, seed: u64, outcome: &Outcome, programs: usize) {
     fs::write(dir.join("table"), &table).expect("room on the disk");
     let text = described(seed, &outcome.different);
     fs::write(dir.join("differences"), &text).expect("room on the disk");
-    println!("{} programs differ by what is not heeded yet", outcome.ahead.len());
-    fs::write(dir.join("ahead"), described(seed, &outcome.ahead)).expect("room on the disk");
     assert_eq!(outcome.programs, programs);
     let contradictions = &outcome.contradictions;
     assert!(contradictions.is_empty(), "written and not verified: {contradictions:#?}");

@@ -129,8 +129,7 @@ impl Finder<'_, '_> {
             let (Some(from), Some(abort)) = (self.pointer(start + 8), self.pointer(start + 24)) else {
                 continue;
             };
-            let is_outside = !(from..from.saturating_add(length)).contains(&abort);
-            if self.is_code(from) && self.is_code(abort) && is_outside && length.is_multiple_of(WORD) {
+            if self.is_code(from) && self.is_code(abort) && length.is_multiple_of(WORD) {
                 self.add(from, length, Describer::RestartableSequence);
             }
         }
@@ -146,19 +145,17 @@ impl Finder<'_, '_> {
         }
     }
 
-    /// Entries of 12 bytes (offsets to the instruction and to its fixup, type and data) or, before Linux 5.17, of 8.
+    /// Entries of 12 bytes (offsets to the instruction and to its fixup, type and data) or, before Linux 5.17, of 8: two offsets into
+    /// code, one after the other.
     fn add_exceptions(&mut self, section: &Section<'_>) {
-        for size in [8, 12] {
-            for at in (section.svma..section.svma.saturating_add(section.size)).step_by(size) {
-                let places = [self.relative(at), self.relative(at.saturating_add(4))];
-                // By the other size one of them is a type, and leads nowhere.
-                if let [Some(insn), Some(fixup)] = places
-                    && self.is_code(insn)
-                    && self.is_code(fixup)
-                {
-                    self.add(insn, WORD, Describer::ExceptionTable);
-                    self.add(fixup, WORD, Describer::ExceptionTable);
-                }
+        for at in (section.svma..section.svma.saturating_add(section.size)).step_by(4) {
+            let places = [self.relative(at), self.relative(at.saturating_add(4))];
+            if let [Some(insn), Some(fixup)] = places
+                && self.is_code(insn)
+                && self.is_code(fixup)
+            {
+                self.add(insn, WORD, Describer::ExceptionTable);
+                self.add(fixup, WORD, Describer::ExceptionTable);
             }
         }
     }

@@ -837,7 +837,7 @@ fn combined(image: &Image<'_>, values: Vec<Value>) -> Vec<Value> {
 }
 
 /// Whether an instruction other than a load or a call writes x30: a result of data processing.
-const fn computes_return(word: u32) -> bool {
+pub(crate) const fn computes_return(word: u32) -> bool {
     let is_immediate = word & 0x1c00_0000 == 0x1000_0000;
     let is_of_registers = word & 0x0e00_0000 == 0x0a00_0000;
     word & 31 == 30 && (is_immediate || is_of_registers)

@@ -25,7 +25,7 @@ use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
 use indirect::Indirect;
-use made::addresses_named;
+use made::{Maker, addresses_named};
 use rayon::prelude::*;
 use returns::Returns;
 use std::collections::{BTreeMap, HashMap};
@@ -92,6 +92,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         for &(base, jump) in &flow.indirect.bases {
             flow.unknown.entry(program.whole_index_at(base)).or_default().first.get_or_insert(jump);
         }
+        for base in flow.bases_beside() {
+            flow.unknown.entry(program.whole_index_at(base)).or_default().first.get_or_insert(base);
+        }
         flow
     }
 
@@ -143,6 +146,56 @@ impl<'f, 'a> Flow<'f, 'a> {
             let named = self.named.get_or_init(|| addresses_named(self.image));
             words_beside_code(self.image, named)
         })
+    }
+
+    /// The addresses that words beside code make, each after the instruction that makes it.
+    pub(crate) fn made_beside(&self) -> Vec<(Svma, Svma)> {
+        let words: Vec<(Svma, u32)> =
+            self.words_beside_code().iter().map(|(&at, &word)| (Svma(at), word)).collect();
+        let mut found = Vec::new();
+        for run in words.chunk_by(|before, after| before.0.offset(4) == after.0) {
+            let Some(&(start, _)) = run.first() else { continue };
+            let bytes: Vec<[u8; 4]> = run.iter().map(|(_, word)| word.to_le_bytes()).collect();
+            Maker::new(self.image).read(start, &bytes, |at, to| found.push((at, to)));
+        }
+        found
+    }
+
+    /// Where in code a jump beside it may begin to compute its target: all that is made there, as such jumps are not
+    /// resolved.
+    fn bases_beside(&self) -> Vec<CodeOffset> {
+        /// Addresses of which each may be a table, and each its base.
+        const TABLES: usize = 64;
+        let jumps = |&word: &u32| {
+            let is_indirect = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
+            is_indirect || indirect::computes_return(word)
+        };
+        if !self.words_beside_code().values().any(jumps) {
+            return Vec::new();
+        }
+        let mut made: Vec<Svma> = self.made_beside().into_iter().map(|(_, to)| to).collect();
+        made.sort_unstable();
+        made.dedup();
+        let tables = made.iter().take(TABLES).filter(|at| self.image.code_at(**at).is_none());
+        let led = tables
+            .flat_map(|&table| made.iter().take(TABLES).flat_map(move |&base| self.led_to(table, base)));
+        let led: Vec<Svma> = led.collect();
+        made.iter().chain(&led).filter_map(|&to| self.image.code_offset(to)).collect()
+    }
+
+    /// Where the offsets of 4 and 8 bytes lead that may be in a table at a place, from a base.
+    fn led_to(&self, table: Svma, base: Svma) -> Vec<Svma> {
+        /// Elements of a table.
+        const MOST: usize = 256;
+        let Some(run) = self.image.loaded.iter().find(|run| run.extent.contains(table)) else {
+            return Vec::new();
+        };
+        let from = table.since(run.extent.start).and_then(|from| usize::try_from(from).ok());
+        let bytes = from.and_then(|from| run.bytes.get(from..)).unwrap_or_default();
+        let is_code = |to: &Svma| self.image.code_at(*to).is_some();
+        let short = bytes.as_chunks::<4>().0.iter().map(|it| base.offset(i64::from(i32::from_le_bytes(*it))));
+        let long = bytes.as_chunks::<8>().0.iter().map(|it| base.offset(i64::from_le_bytes(*it)));
+        short.take(MOST).take_while(is_code).chain(long.take(MOST).take_while(is_code)).collect()
     }
 
     /// Instructions that the file tells others of, by address.
