@@ -306,6 +306,37 @@ pub(crate) fn address(word: u32, at: u64) -> Option<u64> {
     }
 }
 
+/// Where a store of general registers puts its bytes from its base, and how many; nothing, for another instruction or an index.
+pub(crate) fn stored_at(word: u32) -> Option<(i64, i64)> {
+    let scaled = |low: u32, width: u32, size: i64| {
+        i64::from((word << (32 - low - width)).cast_signed() >> (32 - width)) * size
+    };
+    let size = 1_i64 << (word >> 30);
+    match word {
+        // str with an unsigned offset; stur and those that move the base
+        _ if word & 0x3fc0_0000 == 0x3900_0000 => Some((i64::from(word >> 10 & 0xfff) * size, size)),
+        _ if word & 0x3fe0_0000 == 0x3800_0000 && word >> 10 & 3 != 2 => Some((scaled(12, 9, 1), size)),
+        // stp of 4 and 8 bytes
+        _ if word & 0x7e40_0000 == 0x2800_0000 => {
+            let each = if word >> 31 == 1 { 8 } else { 4 };
+            Some((scaled(15, 7, each), 2 * each))
+        }
+        // str, stur and stp of vector registers
+        _ if word & 0x3f40_0000 == 0x3d00_0000 => {
+            let size = 1_i64 << (word >> 30 | (word >> 21 & 4));
+            Some((i64::from(word >> 10 & 0xfff) * size, size))
+        }
+        _ if word & 0x3f60_0000 == 0x3c00_0000 && word >> 10 & 3 != 2 => {
+            Some((scaled(12, 9, 1), 1 << (word >> 30 | (word >> 21 & 4))))
+        }
+        _ if word & 0x3e40_0000 == 0x2c00_0000 => {
+            let each = 4_i64 << (word >> 30);
+            Some((scaled(15, 7, each), 2 * each))
+        }
+        _ => None,
+    }
+}
+
 /// `add` of an immediate to a 64-bit register: source and value.
 pub(crate) fn added(word: u32) -> Option<(u8, u64)> {
     let shift = 12 * bits(word, 22, 22);

@@ -19,6 +19,8 @@ const MOST: usize = 16;
 const DEPTH: usize = 6;
 /// Entries of a table whose length is not known.
 const LONGEST: u64 = 4096;
+/// Instructions of a function whose frame is looked at.
+const SPILLED: usize = 1 << 14;
 
 /// What jumps through registers lead to.
 #[derive(Default)]
@@ -211,9 +213,53 @@ fn held(graph: &Graph<'_>, at: CodeOffset, register: u8, depth: usize) -> Option
         let word = graph.word(definition)?;
         let value = match word {
             _ if word & 0xffe0_ffe0 == 0xaa00_03e0 => held(graph, definition, (word >> 16 & 31) as u8, depth),
+            // ldr from the frame
+            _ if word & 0xffc0_0000 == 0xf940_0000 && matches!(word >> 5 & 31, 29 | 31) => {
+                spilled(graph, definition, word, depth)
+            }
             _ => constant(graph, definition, word, depth),
         };
         values.push(value?);
+    }
+    let first = values.first().copied()?;
+    values.iter().all(|value| *value == first).then_some(first)
+}
+
+/// The one value that a slot of the frame holds where it is loaded: the last stores on all paths are of the whole slot and of that
+/// value, and no instruction makes its address.
+fn spilled(graph: &Graph<'_>, at: CodeOffset, load: u32, depth: usize) -> Option<u64> {
+    let (base, slot) = (load >> 5 & 31, i64::from(load >> 10 & 0xfff) * 8);
+    let (start, end) = graph.function(at);
+    let own = |at: CodeOffset| graph.word(at).filter(|word| word >> 5 & 31 == base);
+    let makes = |word: u32| fields::added(word).is_some_and(|(_, by)| by.cast_signed() == slot);
+    let is_long = start.words_until(end).nth(SPILLED).is_some();
+    if is_long || start.words_until(end).filter_map(own).any(makes) {
+        return None;
+    }
+    let (mut values, mut seen, mut pending) = (Vec::new(), HashSet::from([at]), vec![at]);
+    while let Some(at) = pending.pop() {
+        let mut before = Vec::new();
+        graph.predecessors(at, |from| before.push(from));
+        // Before the function's start nothing is in its frame; what only jumps through tables lead to says nothing, as in `definitions`.
+        if at == start || graph.calls(at).next().is_some() {
+            return None;
+        }
+        for from in before {
+            let stored = own(from).and_then(|word| Some((word, fields::stored_at(word)?)));
+            let covers = |(_, (start, size)): &(u32, (i64, i64))| *start < slot + 8 && slot < start + size;
+            match stored.filter(covers) {
+                Some((word, (start, size))) => {
+                    let register = match (size, slot - start) {
+                        (8, 0) | (16, 0) => word & 31,
+                        (16, 8) => word >> 10 & 31,
+                        _ => return None,
+                    };
+                    values.push(held(graph, from, register as u8, depth)?);
+                }
+                None if seen.insert(from) => pending.push(from),
+                None => {}
+            }
+        }
     }
     let first = values.first().copied()?;
     values.iter().all(|value| *value == first).then_some(first)

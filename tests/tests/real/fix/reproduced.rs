@@ -119,6 +119,24 @@ fn pointers_are_read_from_relocations_of_every_format() {
 }
 
 #[test]
+fn a_table_in_a_slot_of_the_frame_is_known_until_others_may_write_there() {
+    const GCC: &str = "aarch64-linux-gnu-gcc";
+    require(GCC);
+    let dir = work_dir("reproduced-slot");
+    let sources = repository().join("tests/reproduced");
+    for (define, sites, refused) in
+        [("-DKEPT", 1, vec![]), ("-DESCAPES", 0, vec!["an indirect jump of its function may go into it"])]
+    {
+        let file = dir.join(define).with_extension("so");
+        run(Command::new(GCC).current_dir(&sources).args(SHARED).args([define, "slot.S", "-o"]).arg(&file));
+        let rewritten = rewrite(&file, Some(with_lse()));
+        assert_eq!(rewritten.plan.sites.len(), sites, "{define}: {:?}", rewritten.plan);
+        let reasons: Vec<_> = rewritten.refusals().into_keys().map(|(_, reason)| reason).collect();
+        assert_eq!(reasons, refused, "{define}");
+    }
+}
+
+#[test]
 fn a_barrier_that_a_cold_part_shares_stays() {
     const GCC: &str = "aarch64-linux-gnu-g++";
     require(GCC);

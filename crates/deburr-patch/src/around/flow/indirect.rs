@@ -14,6 +14,7 @@
 use super::edges::{self, Edges};
 use super::made::{Maker, addresses_named};
 use super::returns::Returns;
+use super::slots::{Line, stores_to};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
@@ -590,6 +591,13 @@ impl Slice<'_, '_> {
             // Pointers are found wherever they are.
             return vec![Value::Pointer(0)];
         }
+        if memory.size == 8
+            && memory.index.is_none()
+            && let Some(base @ (Reg::SP | Reg::FRAME)) = memory.base
+            && let Some(values) = self.spilled(at, base, memory.displacement, depth)
+        {
+            return values;
+        }
         let size = memory.size as u8;
         let is_signed = insn.is_signed;
         let one = |at: u64| Table { at, size, is_signed, count: Some(1), limit: 1 };
@@ -616,6 +624,69 @@ impl Slice<'_, '_> {
         let elements: Vec<Value> = bases.into_iter().map(element).collect();
         // Pointers are found wherever they are.
         if size >= 8 && elements.contains(&whole) { vec![Value::Pointer(0)] } else { elements }
+    }
+
+    /// What a slot of the frame holds, where the last stores on all paths to a load put constants there.
+    fn spilled(
+        &mut self,
+        load: CodeOffset,
+        base: Reg,
+        displacement: i64,
+        depth: usize,
+    ) -> Option<Vec<Value>> {
+        /// Instructions of a function whose frame is looked at.
+        const LONGEST: u64 = 1 << 17;
+        let Context { image, program, .. } = self.context;
+        let function = program.whole(program.function_at(load)?).extent(image);
+        let (start, end) = (image.code_offset(function.start)?, image.code_offset(function.end.offset(-4))?);
+        if function.len() > LONGEST {
+            return None;
+        }
+        let lines = start
+            .words_until(end + 4)
+            .map(|at| Some(Line { at, word: self.word(at)?, insn: self.decode(at)? }));
+        let lines: Option<Vec<Line>> = lines.collect();
+        let stores = stores_to(&lines?, base, displacement)?;
+        let kept = self.left;
+        let mut found = Vec::new();
+        for store in self.last_of(load, &stores)? {
+            let (_, register) = *stores.iter().find(|(at, _)| *at == store)?;
+            found.extend(self.values(store, register, depth));
+        }
+        // What is not understood costs the slice nothing.
+        self.left = kept;
+        let is_constant = |value: &Value| matches!(value, Value::Constant(_));
+        found.sort_unstable();
+        found.dedup();
+        (found.len() <= VALUES && found.iter().all(is_constant)).then_some(found)
+    }
+
+    /// Which stores come last on the paths to a place, where every path has one.
+    fn last_of(&self, at: CodeOffset, stores: &[(CodeOffset, Reg)]) -> Option<Vec<CodeOffset>> {
+        let (mut found, mut pending, mut seen) = (Vec::new(), vec![at], HashSet::from([at]));
+        while let Some(at) = pending.pop() {
+            let fallen = at.checked_sub(4);
+            let fallen = fallen.filter(|&at| self.context.returns.falls_through(self.context.image, at));
+            let mut before: Vec<CodeOffset> = self.context.edges.sources(at).chain(fallen).collect();
+            if before.is_empty() {
+                before = self.before_orphan(at);
+            }
+            let is_entered =
+                |from: &CodeOffset| Some(*from) != fallen && self.word(*from).is_none_or(edges::is_call);
+            if before.is_empty() || seen.len() > BUDGET || before.iter().any(is_entered) {
+                return None;
+            }
+            for from in before {
+                if stores.iter().any(|(store, _)| *store == from) {
+                    found.push(from);
+                } else if seen.insert(from) {
+                    pending.push(from);
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
     }
 
     /// How many values an index has, from what its writer or the comparison before the load says.

@@ -10,11 +10,13 @@
 //! | `indirect` | where indirect jumps go |
 //! | `made` | which addresses code makes |
 //! | `returns` | which calls come back |
+//! | `slots` | which instructions write a slot of a frame |
 
 pub(crate) mod edges;
 mod indirect;
 pub(crate) mod made;
 mod returns;
+mod slots;
 
 use super::beside::words_beside_code;
 use deburr_core::address::CodeOffset;
@@ -148,32 +150,64 @@ impl<'f, 'a> Flow<'f, 'a> {
         })
     }
 
+    /// Words beside code in rows, each with its first address.
+    fn rows_beside(&self) -> Vec<(Svma, Vec<[u8; 4]>)> {
+        let words: Vec<(u64, u32)> = self.words_beside_code().iter().map(|(&at, &word)| (at, word)).collect();
+        let rows = words.chunk_by(|before, after| before.0 + 4 == after.0);
+        let bytes = |row: &[(u64, u32)]| row.iter().map(|(_, word)| word.to_le_bytes()).collect();
+        rows.filter_map(|row| Some((Svma(row.first()?.0), bytes(row)))).collect()
+    }
+
     /// The addresses that words beside code make, each after the instruction that makes it.
     pub(crate) fn made_beside(&self) -> Vec<(Svma, Svma)> {
-        let words: Vec<(Svma, u32)> =
-            self.words_beside_code().iter().map(|(&at, &word)| (Svma(at), word)).collect();
         let mut found = Vec::new();
-        for run in words.chunk_by(|before, after| before.0.offset(4) == after.0) {
-            let Some(&(start, _)) = run.first() else { continue };
-            let bytes: Vec<[u8; 4]> = run.iter().map(|(_, word)| word.to_le_bytes()).collect();
-            Maker::new(self.image).read(start, &bytes, |at, to| found.push((at, to)));
+        for (start, words) in self.rows_beside() {
+            Maker::new(self.image).read(start, &words, |at, to| found.push((at, to)));
         }
         found
     }
 
-    /// Where in code a jump beside it may begin to compute its target: all that is made there, as such jumps are not
-    /// resolved.
+    /// Where in code a jump beside it may begin to compute its target: all that is made in the rows that lead to such a jump, as
+    /// it is not resolved.
     fn bases_beside(&self) -> Vec<CodeOffset> {
         /// Addresses of which each may be a table, and each its base.
         const TABLES: usize = 64;
-        let jumps = |&word: &u32| {
+        let rows = self.rows_beside();
+        let jumps = |bytes: &[u8; 4]| {
+            let word = u32::from_le_bytes(*bytes);
             let is_indirect = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
             is_indirect || indirect::computes_return(word)
         };
-        if !self.words_beside_code().values().any(jumps) {
+        let mut may_jump: Vec<bool> = rows.iter().map(|(_, words)| words.iter().any(jumps)).collect();
+        if !may_jump.contains(&true) {
             return Vec::new();
         }
-        let mut made: Vec<Svma> = self.made_beside().into_iter().map(|(_, to)| to).collect();
+        // Row by row, what leads to one that may.
+        let row_of = |at: Svma| rows.partition_point(|(start, _)| *start <= at).checked_sub(1);
+        loop {
+            let leads = |index: usize, (start, words): &(Svma, Vec<[u8; 4]>)| {
+                let targets = (0i64..).zip(words).filter_map(|(at, word)| {
+                    Some(start.offset(4 * at).offset(edges::distance(u32::from_le_bytes(*word))?))
+                });
+                let mut rows = targets.filter_map(row_of).filter(|to| *to != index);
+                rows.any(|to| may_jump.get(to) == Some(&true))
+            };
+            let more: Vec<usize> =
+                (0..).zip(&rows).filter(|(index, row)| leads(*index, row)).map(|(index, _)| index).collect();
+            let before = may_jump.iter().filter(|it| **it).count();
+            for index in more {
+                if let Some(it) = may_jump.get_mut(index) {
+                    *it = true;
+                }
+            }
+            if may_jump.iter().filter(|it| **it).count() == before {
+                break;
+            }
+        }
+        let mut made: Vec<Svma> = Vec::new();
+        for ((start, words), _) in rows.iter().zip(&may_jump).filter(|(_, may)| **may) {
+            Maker::new(self.image).read(*start, words, |_, to| made.push(to));
+        }
         made.sort_unstable();
         made.dedup();
         let tables = made.iter().take(TABLES).filter(|at| self.image.code_at(**at).is_none());

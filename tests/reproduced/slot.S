@@ -1,0 +1,38 @@
+// A table's address waits in a slot of the frame; with ESCAPES, another function gets the slot's address.
+.arch armv8-a
+.text
+.globl f
+.type f,%function
+.p2align 4
+f:
+ stp x29,x30,[sp,#-32]!
+ mov x29,sp
+ adrp x9,table
+ add x9,x9,:lo12:table
+ str x9,[x29,#16]
+#ifdef ESCAPES
+ add x8,x29,#16
+ bl other
+#endif
+ ldr x9,[x29,#16]
+ cmp w4,#1
+ b.hi 2f
+ adr x10,Lbase
+ ldrb w11,[x9,w4,uxtw]
+ add x10,x10,w11,sxtb #2
+ br x10
+Lbase:
+ mov w1,#1
+1: ldxr w8,[x0]
+ add w12,w8,w1
+ stxr w10,w12,[x0]
+ cbnz w10,1b
+2: mov x10,#0
+ mov x12,#0
+ ldp x29,x30,[sp],#32
+ ret
+.size f,.-f
+.section .rodata
+table: .byte (2b-Lbase)/4, 0
+.byte 0x7f
+.section .note.GNU-stack,"",%progbits
