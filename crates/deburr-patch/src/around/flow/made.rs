@@ -358,7 +358,7 @@ impl<'i, 'a> Maker<'i, 'a> {
             });
             let values: Vec<(u64, Kind)> = values.collect();
             self.state.set(to, values);
-        } else if is_single && opcode != 0 || is_single && word & 0x0020_0c00 == 0x0020_0000 {
+        } else if is_single && (opcode != 0 || word & 0x0020_0c00 == 0x0020_0000) {
             // With an index, or an atomic.
             self.state.clear(to);
         } else if word & 0x3f00_0000 == 0x0800_0000 {
