@@ -139,7 +139,9 @@ fn beside(flow: &Flow<'_, '_>, runs: &Runs) -> Vec<Entry> {
 
 /// What is at the distance from a pointer that some jump adds to one.
 fn pointers_beside<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterator<Item = Entry> + 'f {
-    flow.distances_from_pointers().par_iter().flat_map_iter(move |&(distance, jump)| {
+    let mut distances = flow.distances_from_pointers().to_vec();
+    distances.extend(flow.distances_beside());
+    distances.into_par_iter().flat_map_iter(move |(distance, jump)| {
         flow.pointed_to().iter().filter_map(move |&pointed| {
             let to = flow.image.svma(pointed).offset(distance);
             runs.contain(to).then_some(Entry { to, from: None, detail: Detail::Branch(jump) })

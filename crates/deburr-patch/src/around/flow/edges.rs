@@ -143,6 +143,16 @@ pub(crate) fn address_distance(word: u32) -> i64 {
     field(word, 5, 19) | i64::from(word >> 29 & 3)
 }
 
+/// What `add` or `sub` with an immediate adds to a register of 64 bits.
+pub(crate) fn added(word: u32) -> Option<i64> {
+    let value = i64::from(word >> 10 & 0xfff) << (12 * (word >> 22 & 1));
+    match word & 0xff80_0000 {
+        0x9100_0000 => Some(value),
+        0xd100_0000 => Some(-value),
+        _ => None,
+    }
+}
+
 /// A signed field that counts instructions, in bytes.
 fn field(word: u32, low: u32, bits: u32) -> i64 {
     i64::from(((word >> low) << (32 - bits)).cast_signed() >> (32 - bits)) * 4

@@ -167,11 +167,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         found
     }
 
-    /// Where in code a jump beside it may begin to compute its target: all that is made in the rows that lead to such a jump, as
-    /// it is not resolved.
-    fn bases_beside(&self) -> Vec<CodeOffset> {
-        /// Addresses of which each may be a table, and each its base.
-        const TABLES: usize = 64;
+    /// The rows of words beside code that lead to a jump which is not resolved.
+    fn rows_that_jump(&self) -> Vec<(Svma, Vec<[u8; 4]>)> {
         let rows = self.rows_beside();
         let jumps = |bytes: &[u8; 4]| {
             let word = u32::from_le_bytes(*bytes);
@@ -204,8 +201,34 @@ impl<'f, 'a> Flow<'f, 'a> {
                 break;
             }
         }
+        let rows = rows.into_iter().zip(may_jump);
+        rows.filter(|(_, may)| *may).map(|(row, _)| row).collect()
+    }
+
+    /// The distances, in bytes, that a jump beside code may add to a pointer: what such rows add to registers, once or twice.
+    pub(crate) fn distances_beside(&self) -> Vec<(i64, Svma)> {
+        let mut found = Vec::new();
+        for (start, words) in self.rows_that_jump() {
+            let added: Vec<i64> =
+                words.iter().filter_map(|word| edges::added(u32::from_le_bytes(*word))).collect();
+            let twice = added
+                .iter()
+                .enumerate()
+                .flat_map(|(at, one)| added.iter().skip(at + 1).map(move |other| one + other));
+            let once = added.iter().copied();
+            found.extend(once.chain(twice).filter(|by| by % 4 == 0 && *by != 0).map(|by| (by, start)));
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|(by, _)| *by);
+        found
+    }
+
+    /// Where in code a jump beside it may begin to compute its target: all that is made in the rows that lead to such a jump.
+    fn bases_beside(&self) -> Vec<CodeOffset> {
+        /// Addresses of which each may be a table, and each its base.
+        const TABLES: usize = 64;
         let mut made: Vec<Svma> = Vec::new();
-        for ((start, words), _) in rows.iter().zip(&may_jump).filter(|(_, may)| **may) {
+        for (start, words) in &self.rows_that_jump() {
             Maker::new(self.image).read(*start, words, |_, to| made.push(to));
         }
         made.sort_unstable();
