@@ -51,13 +51,15 @@ pub struct Program {
 
 impl Program {
     /// What of its surroundings reaches into other programs of its file, as a part of that file's name; often nothing. Cache
-    /// maintenance keeps all barriers. A pointer that something is added to may be any of the file's.
+    /// maintenance keeps all barriers. A pointer that something is added to may be any of the file's, also in code beside the sections.
     pub fn reach(&self) -> &'static str {
         let has = |class: Class| self.met.iter().any(|(met, _)| *met == class);
         if has(Class::RangeAlternatives) {
             WHOLE
         } else if self.around.contains(&Around::CacheMaintenance) {
             "-maintaining"
+        } else if self.around.contains(&Around::ComputedInData) {
+            "-beside"
         } else if self.around.contains(&Around::AddedToPointer) {
             "-offset"
         } else {

@@ -209,8 +209,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(crate) fn distances_beside(&self) -> Vec<(i64, Svma)> {
         let mut found = Vec::new();
         for (start, words) in self.rows_that_jump() {
-            let added: Vec<i64> =
-                words.iter().filter_map(|word| edges::added(u32::from_le_bytes(*word))).collect();
+            let added = added_to_pointers(&words);
             let twice = added
                 .iter()
                 .enumerate()
@@ -295,4 +294,25 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(crate) fn targets_of(&self, jump: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
         self.indirect.from(jump)
     }
+}
+
+/// What instructions in a row add to registers other than what the row itself has made of `adr` or `adrp`.
+fn added_to_pointers(words: &[[u8; 4]]) -> Vec<i64> {
+    let mut found = Vec::new();
+    // Registers that hold what the row has made.
+    let mut made = 0_u32;
+    for word in words.iter().map(|word| u32::from_le_bytes(*word)) {
+        let (to, from) = (1_u32 << (word & 31), 1_u32 << (word >> 5 & 31));
+        let is_address = word & 0x1f00_0000 == 0x1000_0000;
+        match edges::added(word) {
+            Some(_) if made & from != 0 => made |= to,
+            None if is_address => made |= to,
+            added => {
+                found.extend(added);
+                // A pair has its second register there.
+                made &= !(to | 1 << (word >> 10 & 31));
+            }
+        }
+    }
+    found
 }
