@@ -1,20 +1,27 @@
-// A table's address waits in a slot of the frame; with ESCAPES, another function gets the slot's address.
+// A table's address waits in a slot of the frame; otherwise something writes there through an address of a place below it.
 .arch armv8-a
 .text
 .globl f
 .type f,%function
 .p2align 4
 f:
- stp x29,x30,[sp,#-32]!
+ stp x29,x30,[sp,#-48]!
  mov x29,sp
  adrp x9,table
  add x9,x9,:lo12:table
- str x9,[x29,#16]
+ str x9,[x29,#32]
 #ifdef ESCAPES
- add x8,x29,#16
+ add x8,x29,#32
  bl other
+#elif defined TWO_STEPS
+ add x8,x29,#16
+ add x8,x8,#16
+ bl other
+#elif defined BY_STORE
+ add x8,x29,#16
+ str x5,[x8,#16]
 #endif
- ldr x9,[x29,#16]
+ ldr x9,[x29,#32]
  cmp w4,#1
  b.hi 2f
  adr x10,Lbase
@@ -29,7 +36,7 @@ Lbase:
  cbnz w10,1b
 2: mov x10,#0
  mov x12,#0
- ldp x29,x30,[sp],#32
+ ldp x29,x30,[sp],#48
  ret
 .size f,.-f
 .section .rodata

@@ -1,8 +1,8 @@
 //! Patch stage: which instructions write a slot of a frame.
 //!
 //! In: the instructions of one function, and the address of a load from its frame. Out: every store to that slot, each with the register that it
-//! stores; or nothing, where something else may write there: the address of the slot is made, a store covers a part of it, or
-//! the stack pointer moves in the body.
+//! stores; or nothing, where something else may write there: the address of something is made that may reach over the slot, a
+//! store covers a part of it, or the stack pointer moves in the body.
 //!
 //! Compilers keep the address of a jump table there while they need its register (gcc's *spill slots*).
 
@@ -55,6 +55,7 @@ pub(crate) fn stores_to(lines: &[Line], base: Reg, displacement: i64) -> Option<
     let slot = frame.at(base)?.checked_add(displacement)?;
     let mut found = Vec::new();
     let mut now = Frame { stack: 0, frame: None };
+    let mut derived: Vec<Reg> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let (in_prologue, insn) = (index < prologue, &line.insn);
         let here = if in_prologue { now } else { frame };
@@ -69,26 +70,46 @@ pub(crate) fn stores_to(lines: &[Line], base: Reg, displacement: i64) -> Option<
                 found.push((line.at, stored(line.word, slot - start)?));
             }
         }
-        let sets_frame = in_prologue && insn.dst == Some(Reg::FRAME);
-        if !sets_frame && makes(here, insn, slot) {
-            return None;
+        if makes(here, insn) {
+            // An object that begins at or below the slot may reach over it.
+            here.sum(insn).filter(|made| *made >= slot + SLOT)?;
+            derived.extend(insn.dst);
         }
         if in_prologue {
             follow(&mut now, insn);
         }
     }
-    (!found.is_empty()).then_some(found)
+    let goes_down = lines.iter().any(|line| may_go_down(&derived, &line.insn));
+    (!found.is_empty() && !goes_down).then_some(found)
 }
 
-/// Whether an instruction makes the address of a slot, or one in the frame that is not known.
-fn makes(frame: Frame, insn: &Insn, slot: i64) -> bool {
-    if !matches!(insn.operation, Operation::Move | Operation::Add | Operation::Sub)
-        || insn.dst == Some(Reg::SP)
-    {
-        return false;
-    }
+/// Whether an instruction makes an address in the frame.
+fn makes(frame: Frame, insn: &Insn) -> bool {
     let is_of_frame = insn.src.iter().flatten().any(|source| frame.at(*source).is_some());
-    is_of_frame && frame.sum(insn).is_none_or(|made| made == slot)
+    let keeps = [Some(Reg::SP), Some(Reg::FRAME), None].contains(&insn.dst);
+    is_of_frame && insn.memory.is_none() && !keeps
+}
+
+/// Whether an instruction may write below an address in the frame that one of some registers has somewhere in the function, or make
+/// such an address in a register that is not among them.
+fn may_go_down(derived: &[Reg], insn: &Insn) -> bool {
+    if let Some(memory) = insn.memory {
+        let is_of_frame = memory.base.is_some_and(|base| derived.contains(&base));
+        return is_of_frame
+            && (memory.write || memory.write_back)
+            && (memory.index.is_some() || memory.displacement < 0);
+    }
+    let uses = insn.src.iter().flatten().any(|source| derived.contains(source));
+    let goes_up = match insn.operation {
+        Operation::Move => true,
+        Operation::Add => insn.imm.is_some_and(|by| by >= 0),
+        _ => false,
+    };
+    uses && match insn.dst {
+        Some(to) if goes_up => !derived.contains(&to),
+        Some(_) => true,
+        None => false,
+    }
 }
 
 /// Where both pointers are once the first branch or call comes, and how many instructions are before it; nothing, where the stack
