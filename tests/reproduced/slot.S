@@ -1,4 +1,5 @@
-// A table's address waits in a slot of the frame; otherwise something writes there through an address of a place below it.
+// A table's address waits in a slot of the frame; otherwise something writes there through an address of a place below it, or goes down to
+// it from one above.
 .arch armv8-a
 .text
 .globl f
@@ -20,6 +21,40 @@ f:
 #elif defined BY_STORE
  add x8,x29,#16
  str x5,[x8,#16]
+#elif defined ABOVE
+ add x28,x29,#40
+ mov x0,x28
+ bl other
+ cbz x0,3f
+ ldr x28,[x5]
+3: str x5,[x28]
+ mov x28,x5
+ str x5,[x28,#-8]
+#elif defined DOWN
+ add x8,x29,#40
+ str x5,[x8,#-8]
+#elif defined STEP_DOWN
+ add x8,x29,#40
+ sub x8,x8,#8
+ bl other
+#elif defined KEPT_BY_CALL
+ add x28,x29,#40
+ bl other
+ str x5,[x28,#-8]
+#elif defined ON_ONE_PATH
+ mov x28,x5
+ cbz x4,3f
+ add x28,x29,#40
+3: mov x6,x28
+ str x5,[x6,#-8]
+#elif defined BACK_FROM_MEMORY
+ add x8,x29,#40
+ str x8,[x5]
+ ldr x7,[x5]
+ str x5,[x7,#-8]
+#elif defined BLOCK_OF_ZEROS
+ add x8,x29,#40
+ dc zva,x8
 #endif
  ldr x9,[x29,#32]
  cmp w4,#1

@@ -11,10 +11,11 @@
 //! it last, on every path, and on from what those read. What is not understood makes the jump unknown, never
 //! a guess.
 
+use super::derived::{Body, Line};
 use super::edges::{self, Edges};
 use super::made::{Maker, addresses_named};
 use super::returns::Returns;
-use super::slots::{Line, stores_to};
+use super::slots::stores_to;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
@@ -22,6 +23,7 @@ use deburr_core::image::Image;
 use deburr_core::insn::{self, Class, Condition, Insn, Memory, Modifier, Operation, Reg};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Places that the slices of one jump may visit.
@@ -646,10 +648,20 @@ impl Slice<'_, '_> {
             .words_until(end + 4)
             .map(|at| Some(Line { at, word: self.word(at)?, insn: self.decode(at)? }));
         let lines: Option<Vec<Line>> = lines.collect();
-        let stores = stores_to(&lines?, base, displacement)?;
+        let lines = lines?;
+        let place = |at: CodeOffset| Some((at.0.checked_sub(start.0)? / 4) as usize);
+        let jumps = self.context.edges.range(start..end + 4).iter().filter_map(|&(to, from)| {
+            let from = place(from).filter(|&from| {
+                lines.get(from).is_some_and(|line| line.insn.flow == insn::Flow::IndirectJump)
+            })?;
+            Some((from, place(to)?))
+        });
+        let jumps: Vec<(usize, usize)> = jumps.collect();
+        let body = Body { lines: &lines, jumps: &jumps, landing_pads: &image.landing_pads };
+        let stores = stores_to(&body, base, displacement)?;
         let kept = self.left;
         let mut found = Vec::new();
-        for store in self.last_of(load, &stores)? {
+        for store in self.last_of(load, start..end + 4, &stores)? {
             let (_, register) = *stores.iter().find(|(at, _)| *at == store)?;
             found.extend(self.values(store, register, depth));
         }
@@ -661,8 +673,13 @@ impl Slice<'_, '_> {
         (found.len() <= VALUES && found.iter().all(is_constant)).then_some(found)
     }
 
-    /// Which stores come last on the paths to a place, where every path has one.
-    fn last_of(&self, at: CodeOffset, stores: &[(CodeOffset, Reg)]) -> Option<Vec<CodeOffset>> {
+    /// Which stores come last on the paths to a place, where every path has one and stays in a run of code.
+    fn last_of(
+        &self,
+        at: CodeOffset,
+        run: Range<CodeOffset>,
+        stores: &[(CodeOffset, Reg)],
+    ) -> Option<Vec<CodeOffset>> {
         let (mut found, mut pending, mut seen) = (Vec::new(), vec![at], HashSet::from([at]));
         while let Some(at) = pending.pop() {
             let fallen = at.checked_sub(4);
@@ -671,8 +688,9 @@ impl Slice<'_, '_> {
             if before.is_empty() {
                 before = self.before_orphan(at);
             }
-            let is_entered =
-                |from: &CodeOffset| Some(*from) != fallen && self.word(*from).is_none_or(edges::is_call);
+            let is_entered = |from: &CodeOffset| {
+                !run.contains(from) || Some(*from) != fallen && self.word(*from).is_none_or(edges::is_call)
+            };
             if before.is_empty() || seen.len() > BUDGET || before.iter().any(is_entered) {
                 return None;
             }

@@ -6,12 +6,14 @@
 //!
 //! | file | answers |
 //! |---|---|
+//! | `derived` | where a function's addresses of its own frame go |
 //! | `edges` | where control comes to a place from |
 //! | `indirect` | where indirect jumps go |
 //! | `made` | which addresses code makes |
 //! | `returns` | which calls come back |
 //! | `slots` | which instructions write a slot of a frame |
 
+mod derived;
 pub(crate) mod edges;
 mod indirect;
 pub(crate) mod made;

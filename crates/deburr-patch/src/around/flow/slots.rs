@@ -6,6 +6,7 @@
 //!
 //! Compilers keep the address of a jump table there while they need its register (gcc's *spill slots*).
 
+use super::derived::{Body, Line, may_go_down};
 use deburr_core::address::CodeOffset;
 use deburr_core::insn::{Flow, Insn, Operation, Reg};
 
@@ -41,46 +42,40 @@ impl Frame {
     }
 }
 
-/// An instruction, and where it is.
-pub(crate) struct Line {
-    pub(crate) at: CodeOffset,
-    pub(crate) word: u32,
-    pub(crate) insn: Insn,
-}
-
-/// All stores to the slot that a load at `base` plus `displacement` reads, each with the register that is stored. `lines`: the
-/// function's instructions, by address.
-pub(crate) fn stores_to(lines: &[Line], base: Reg, displacement: i64) -> Option<Vec<(CodeOffset, Reg)>> {
+/// All stores to the slot that a load at `base` plus `displacement` reads, each with the register that is stored.
+pub(crate) fn stores_to(body: &Body<'_>, base: Reg, displacement: i64) -> Option<Vec<(CodeOffset, Reg)>> {
+    let lines = body.lines;
     let (frame, prologue) = after_prologue(lines)?;
     let slot = frame.at(base)?.checked_add(displacement)?;
     let mut found = Vec::new();
     let mut now = Frame { stack: 0, frame: None };
-    let mut derived: Vec<Reg> = Vec::new();
+    let (mut makers, mut operands) = (Vec::new(), Vec::new());
     for (index, line) in lines.iter().enumerate() {
         let (in_prologue, insn) = (index < prologue, &line.insn);
         let here = if in_prologue { now } else { frame };
-        if let Some(memory) = insn.memory.filter(|memory| memory.write)
-            && let Some(from) = memory.base.and_then(|base| here.at(base))
-        {
-            if memory.index.is_some() {
+        let known = insn.memory.and_then(|memory| Some((memory, here.at(memory.base?)?)));
+        let mut operand = None;
+        if let Some((memory, from)) = known {
+            if memory.write && memory.index.is_some() {
                 return None;
             }
             let start = from.checked_add(memory.displacement)?;
-            if start < slot + SLOT && slot < start + i64::from(memory.size) {
+            operand = memory.index.is_none().then_some(start);
+            if memory.write && start < slot + SLOT && slot < start + i64::from(memory.size) {
                 found.push((line.at, stored(line.word, slot - start)?));
             }
         }
+        operands.push(operand);
         if makes(here, insn) {
             // An object that begins at or below the slot may reach over it.
             here.sum(insn).filter(|made| *made >= slot + SLOT)?;
-            derived.extend(insn.dst);
+            makers.push(index);
         }
         if in_prologue {
             follow(&mut now, insn);
         }
     }
-    let goes_down = lines.iter().any(|line| may_go_down(&derived, &line.insn));
-    (!found.is_empty() && !goes_down).then_some(found)
+    (!found.is_empty() && !may_go_down(body, &makers, &operands)).then_some(found)
 }
 
 /// Whether an instruction makes an address in the frame.
@@ -88,28 +83,6 @@ fn makes(frame: Frame, insn: &Insn) -> bool {
     let is_of_frame = insn.src.iter().flatten().any(|source| frame.at(*source).is_some());
     let keeps = [Some(Reg::SP), Some(Reg::FRAME), None].contains(&insn.dst);
     is_of_frame && insn.memory.is_none() && !keeps
-}
-
-/// Whether an instruction may write below an address in the frame that one of some registers has somewhere in the function, or make
-/// such an address in a register that is not among them.
-fn may_go_down(derived: &[Reg], insn: &Insn) -> bool {
-    if let Some(memory) = insn.memory {
-        let is_of_frame = memory.base.is_some_and(|base| derived.contains(&base));
-        return is_of_frame
-            && (memory.write || memory.write_back)
-            && (memory.index.is_some() || memory.displacement < 0);
-    }
-    let uses = insn.src.iter().flatten().any(|source| derived.contains(source));
-    let goes_up = match insn.operation {
-        Operation::Move => true,
-        Operation::Add => insn.imm.is_some_and(|by| by >= 0),
-        _ => false,
-    };
-    uses && match insn.dst {
-        Some(to) if goes_up => !derived.contains(&to),
-        Some(_) => true,
-        None => false,
-    }
 }
 
 /// Where both pointers are once the first branch or call comes, and how many instructions are before it; nothing, where the stack
