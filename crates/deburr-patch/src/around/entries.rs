@@ -126,12 +126,12 @@ fn beside(flow: &Flow<'_, '_>, runs: &Runs) -> Vec<Entry> {
             found.push(Entry { to, from: None, detail });
         }
     };
-    for (at, to) in flow.made_beside() {
+    for (at, to) in flow.beside().made(flow.image) {
         add(to, Detail::Address(at));
     }
-    for (&at, &word) in flow.words_beside_code() {
+    for (at, word) in flow.beside().words() {
         if let Some(distance) = edges::distance(word) {
-            add(Svma(at).offset(distance), Detail::Branch(Svma(at)));
+            add(at.offset(distance), Detail::Branch(at));
         }
     }
     found
@@ -140,7 +140,7 @@ fn beside(flow: &Flow<'_, '_>, runs: &Runs) -> Vec<Entry> {
 /// What is at the distance from a pointer that some jump adds to one.
 fn pointers_beside<'f>(flow: &'f Flow<'_, '_>, runs: &'f Runs) -> impl ParallelIterator<Item = Entry> + 'f {
     let mut distances = flow.distances_from_pointers().to_vec();
-    distances.extend(flow.distances_beside());
+    distances.extend(&flow.beside().distances().known);
     distances.into_par_iter().flat_map_iter(move |(distance, jump)| {
         flow.pointed_to().iter().filter_map(move |&pointed| {
             let to = flow.image.svma(pointed).offset(distance);

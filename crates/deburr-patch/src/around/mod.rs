@@ -10,7 +10,7 @@
 //! | `flow/` | where control goes, and where it comes from |
 //! | `backward` | from where control may come to some instructions |
 //! | `entries` | what enters some instructions |
-//! | `beside` | which words run that are in no section of code |
+//! | `beside`, `distances` | which words run that are in no section of code, what jumps there add to pointers |
 //! | `liveness` | whether anything relies on what a register held |
 //! | `after_call` | whether anything relies on what the call of a helper leaves |
 //! | `monitor` | who relies on the monitor that a load-exclusive arms |
@@ -25,6 +25,7 @@ mod backward;
 mod barrier;
 pub(crate) mod before;
 mod beside;
+mod distances;
 mod entries;
 mod flow;
 pub(crate) mod helper;
@@ -116,6 +117,9 @@ impl<'f, 'a> Surroundings<'f, 'a> {
         }
         if closed.len() > 4 {
             if let Some(jump) = self.flow().unknown_jump_near(closed.start) {
+                return Some((Obstacle::UnknownJump, Some(Detail::At(jump))));
+            }
+            if let Some(jump) = self.flow().beside().distances().unknown {
                 return Some((Obstacle::UnknownJump, Some(Detail::At(jump))));
             }
             if image.unread_tables.iter().any(|function| function.contains(closed.start)) {

@@ -52,9 +52,13 @@ impl Monitor {
     }
 }
 
-/// The instructions of some kind, in all code that is not known to be data.
+/// The instructions of some kind, in all code that is not known to be data; and the branches to instructions beside code that lead to one of
+/// the kind.
 fn seeds(flow: &Flow<'_, '_>, is_seed: fn(u32) -> bool) -> Vec<CodeOffset> {
     let mut found = Vec::new();
+    if flow.beside().words().any(|(_, word)| is_seed(word)) {
+        found.extend(flow.branches_beside(is_seed));
+    }
     for code in &flow.image.code {
         let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
         found.par_extend(words.filter_map(|(index, word)| {

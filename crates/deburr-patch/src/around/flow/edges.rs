@@ -143,16 +143,6 @@ pub(crate) fn address_distance(word: u32) -> i64 {
     field(word, 5, 19) | i64::from(word >> 29 & 3)
 }
 
-/// What `add` or `sub` with an immediate adds to a register of 64 bits.
-pub(crate) fn added(word: u32) -> Option<i64> {
-    let value = i64::from(word >> 10 & 0xfff) << (12 * (word >> 22 & 1));
-    match word & 0xff80_0000 {
-        0x9100_0000 => Some(value),
-        0xd100_0000 => Some(-value),
-        _ => None,
-    }
-}
-
 /// A signed field that counts instructions, in bytes.
 fn field(word: u32, low: u32, bits: u32) -> i64 {
     i64::from(((word >> low) << (32 - bits)).cast_signed() >> (32 - bits)) * 4
@@ -185,4 +175,11 @@ pub(crate) fn is_indirect_jump(word: u32) -> bool {
 /// `ret` through x30, `retaa`, `retab`.
 pub(crate) fn is_return(word: u32) -> bool {
     word == 0xd65f_03c0 || word & 0xffff_fbff == 0xd65f_0bff
+}
+
+/// Whether an instruction other than a load or a call writes x30: a result of data processing.
+pub(crate) const fn computes_return(word: u32) -> bool {
+    let is_immediate = word & 0x1c00_0000 == 0x1000_0000;
+    let is_of_registers = word & 0x0e00_0000 == 0x0a00_0000;
+    word & 31 == 30 && (is_immediate || is_of_registers)
 }

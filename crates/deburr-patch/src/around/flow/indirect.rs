@@ -140,7 +140,8 @@ impl Indirect {
     /// that compute where they return to.
     fn jumps(image: &Image<'_>, program: &Program) -> Vec<Jump> {
         let mut jumps: Vec<Jump> = Vec::new();
-        let is_linked = |at: CodeOffset, word: u32| computes_return(word).then(|| program.whole_index_at(at));
+        let is_linked =
+            |at: CodeOffset, word: u32| edges::computes_return(word).then(|| program.whole_index_at(at));
         let mut returning: HashSet<Option<usize>> = HashSet::new();
         for code in &image.code {
             let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
@@ -923,11 +924,4 @@ fn combined(image: &Image<'_>, values: Vec<Value>) -> Vec<Value> {
         found = vec![Value::Scattered];
     }
     found
-}
-
-/// Whether an instruction other than a load or a call writes x30: a result of data processing.
-pub(crate) const fn computes_return(word: u32) -> bool {
-    let is_immediate = word & 0x1c00_0000 == 0x1000_0000;
-    let is_of_registers = word & 0x0e00_0000 == 0x0a00_0000;
-    word & 31 == 30 && (is_immediate || is_of_registers)
 }

@@ -20,7 +20,7 @@ pub(crate) mod made;
 mod returns;
 mod slots;
 
-use super::beside::words_beside_code;
+use super::beside::Beside;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;
@@ -29,10 +29,10 @@ use deburr_core::insn::sweep::ReferenceKind;
 use deburr_core::insn::{self, Insn};
 use edges::Edges;
 use indirect::Indirect;
-use made::{Maker, addresses_named};
+use made::addresses_named;
 use rayon::prelude::*;
 use returns::Returns;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// How control goes through a file.
@@ -48,8 +48,7 @@ pub(crate) struct Flow<'f, 'a> {
     pointed_to: Vec<CodeOffset>,
     /// All addresses that code makes or that relocations have, sorted.
     named: OnceLock<Vec<u64>>,
-    /// Words beside code that may run, by address.
-    beside: OnceLock<BTreeMap<u64, u32>>,
+    beside: OnceLock<Beside>,
     /// Instructions that others know by their addresses.
     described: OnceLock<Vec<Described>>,
 }
@@ -96,7 +95,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         for &(base, jump) in &flow.indirect.bases {
             flow.unknown.entry(program.whole_index_at(base)).or_default().first.get_or_insert(jump);
         }
-        for base in flow.bases_beside() {
+        for base in flow.beside().bases(image) {
             flow.unknown.entry(program.whole_index_at(base)).or_default().first.get_or_insert(base);
         }
         flow
@@ -144,116 +143,21 @@ impl<'f, 'a> Flow<'f, 'a> {
         made::pieces(self.image).into_par_iter()
     }
 
-    /// Words that may run and are in no section of code, by address.
-    pub(crate) fn words_beside_code(&self) -> &BTreeMap<u64, u32> {
-        self.beside.get_or_init(|| {
-            let named = self.named.get_or_init(|| addresses_named(self.image));
-            words_beside_code(self.image, named)
-        })
+    /// The instructions beside code.
+    pub(crate) fn beside(&self) -> &Beside {
+        self.beside
+            .get_or_init(|| Beside::of(self.image, self.named.get_or_init(|| addresses_named(self.image))))
     }
 
-    /// Words beside code in rows, each with its first address.
-    fn rows_beside(&self) -> Vec<(Svma, Vec<[u8; 4]>)> {
-        let words: Vec<(u64, u32)> = self.words_beside_code().iter().map(|(&at, &word)| (at, word)).collect();
-        let rows = words.chunk_by(|before, after| before.0 + 4 == after.0);
-        let bytes = |row: &[(u64, u32)]| row.iter().map(|(_, word)| word.to_le_bytes()).collect();
-        rows.filter_map(|row| Some((Svma(row.first()?.0), bytes(row)))).collect()
-    }
-
-    /// The addresses that words beside code make, each after the instruction that makes it.
-    pub(crate) fn made_beside(&self) -> Vec<(Svma, Svma)> {
-        let mut found = Vec::new();
-        for (start, words) in self.rows_beside() {
-            Maker::new(self.image).read(start, &words, |at, to| found.push((at, to)));
-        }
-        found
-    }
-
-    /// The rows of words beside code that lead to a jump which is not resolved.
-    fn rows_that_jump(&self) -> Vec<(Svma, Vec<[u8; 4]>)> {
-        let rows = self.rows_beside();
-        let jumps = |bytes: &[u8; 4]| {
-            let word = u32::from_le_bytes(*bytes);
-            let is_indirect = edges::is_indirect_jump(word) || edges::is_indirect_call(word);
-            is_indirect || indirect::computes_return(word)
+    /// The branches and calls of code to instructions beside it from which control may come to a word of some kind there.
+    pub(crate) fn branches_beside(&self, is_kind: fn(u32) -> bool) -> Vec<CodeOffset> {
+        let leads = |at: CodeOffset, word: u32| {
+            let to = edges::distance(word).map(|distance| self.image.svma(at).offset(distance));
+            to.is_some_and(|to| self.image.code_at(to).is_none() && self.beside().leads_to(to, is_kind))
         };
-        let mut may_jump: Vec<bool> = rows.iter().map(|(_, words)| words.iter().any(jumps)).collect();
-        if !may_jump.contains(&true) {
-            return Vec::new();
-        }
-        // Row by row, what leads to one that may.
-        let row_of = |at: Svma| rows.partition_point(|(start, _)| *start <= at).checked_sub(1);
-        loop {
-            let leads = |index: usize, (start, words): &(Svma, Vec<[u8; 4]>)| {
-                let targets = (0i64..).zip(words).filter_map(|(at, word)| {
-                    Some(start.offset(4 * at).offset(edges::distance(u32::from_le_bytes(*word))?))
-                });
-                let mut rows = targets.filter_map(row_of).filter(|to| *to != index);
-                rows.any(|to| may_jump.get(to) == Some(&true))
-            };
-            let more: Vec<usize> =
-                (0..).zip(&rows).filter(|(index, row)| leads(*index, row)).map(|(index, _)| index).collect();
-            let before = may_jump.iter().filter(|it| **it).count();
-            for index in more {
-                if let Some(it) = may_jump.get_mut(index) {
-                    *it = true;
-                }
-            }
-            if may_jump.iter().filter(|it| **it).count() == before {
-                break;
-            }
-        }
-        let rows = rows.into_iter().zip(may_jump);
-        rows.filter(|(_, may)| *may).map(|(row, _)| row).collect()
-    }
-
-    /// The distances, in bytes, that a jump beside code may add to a pointer: what such rows add to registers, once or twice.
-    pub(crate) fn distances_beside(&self) -> Vec<(i64, Svma)> {
-        let mut found = Vec::new();
-        for (start, words) in self.rows_that_jump() {
-            let added = added_to_pointers(&words);
-            let twice = added
-                .iter()
-                .enumerate()
-                .flat_map(|(at, one)| added.iter().skip(at + 1).map(move |other| one + other));
-            let once = added.iter().copied();
-            found.extend(once.chain(twice).filter(|by| by % 4 == 0 && *by != 0).map(|by| (by, start)));
-        }
-        found.sort_unstable();
-        found.dedup_by_key(|(by, _)| *by);
-        found
-    }
-
-    /// Where in code a jump beside it may begin to compute its target: all that is made in the rows that lead to such a jump.
-    fn bases_beside(&self) -> Vec<CodeOffset> {
-        /// Addresses of which each may be a table, and each its base.
-        const TABLES: usize = 64;
-        let mut made: Vec<Svma> = Vec::new();
-        for (start, words) in &self.rows_that_jump() {
-            Maker::new(self.image).read(*start, words, |_, to| made.push(to));
-        }
-        made.sort_unstable();
-        made.dedup();
-        let tables = made.iter().take(TABLES).filter(|at| self.image.code_at(**at).is_none());
-        let led = tables
-            .flat_map(|&table| made.iter().take(TABLES).flat_map(move |&base| self.led_to(table, base)));
-        let led: Vec<Svma> = led.collect();
-        made.iter().chain(&led).filter_map(|&to| self.image.code_offset(to)).collect()
-    }
-
-    /// Where the offsets of 4 and 8 bytes lead that may be in a table at a place, from a base.
-    fn led_to(&self, table: Svma, base: Svma) -> Vec<Svma> {
-        /// Elements of a table.
-        const MOST: usize = 256;
-        let Some(run) = self.image.loaded.iter().find(|run| run.extent.contains(table)) else {
-            return Vec::new();
-        };
-        let from = table.since(run.extent.start).and_then(|from| usize::try_from(from).ok());
-        let bytes = from.and_then(|from| run.bytes.get(from..)).unwrap_or_default();
-        let is_code = |to: &Svma| self.image.code_at(*to).is_some();
-        let short = bytes.as_chunks::<4>().0.iter().map(|it| base.offset(i64::from(i32::from_le_bytes(*it))));
-        let long = bytes.as_chunks::<8>().0.iter().map(|it| base.offset(i64::from_le_bytes(*it)));
-        short.take(MOST).take_while(is_code).chain(long.take(MOST).take_while(is_code)).collect()
+        let words =
+            self.image.code.iter().flat_map(|code| code.at.words().zip(code.bytes.as_chunks::<4>().0));
+        words.filter(|(at, word)| leads(*at, u32::from_le_bytes(**word))).map(|(at, _)| at).collect()
     }
 
     /// Instructions that the file tells others of, by address.
@@ -296,25 +200,4 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(crate) fn targets_of(&self, jump: CodeOffset) -> &[(CodeOffset, CodeOffset)] {
         self.indirect.from(jump)
     }
-}
-
-/// What instructions in a row add to registers other than what the row itself has made of `adr` or `adrp`.
-fn added_to_pointers(words: &[[u8; 4]]) -> Vec<i64> {
-    let mut found = Vec::new();
-    // Registers that hold what the row has made.
-    let mut made = 0_u32;
-    for word in words.iter().map(|word| u32::from_le_bytes(*word)) {
-        let (to, from) = (1_u32 << (word & 31), 1_u32 << (word >> 5 & 31));
-        let is_address = word & 0x1f00_0000 == 0x1000_0000;
-        match edges::added(word) {
-            Some(_) if made & from != 0 => made |= to,
-            None if is_address => made |= to,
-            added => {
-                found.extend(added);
-                // A pair has its second register there.
-                made &= !(to | 1 << (word >> 10 & 31));
-            }
-        }
-    }
-    found
 }
