@@ -1,7 +1,7 @@
 // Another path comes with another value.
 // rule: llsc-loop
 // link: -shared -nostdlib -Wl,-Bsymbolic
-// says: Unproven
+// says: Differs
         .arch   armv8.7-a+sve+memtag+ls64
         .text
         .globl  g

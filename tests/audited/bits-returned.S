@@ -1,7 +1,7 @@
 // A hypervisor call writes it.
 // rule: llsc-loop
 // link: -shared -nostdlib -Wl,-Bsymbolic
-// says: Unproven
+// says: Differs
         .arch   armv8.7-a+sve+memtag+ls64
         .text
         .globl  g

@@ -3,7 +3,7 @@
 //! `apply` and the note write it, `difference` reads it from two files. Of a [`Site`](crate::Site) it has
 //! what is written, and nothing of why.
 
-use crate::candidate::trampoline::Trampoline;
+use crate::subject::Trampoline;
 use deburr_core::address::Svma;
 use std::sync::Arc;
 

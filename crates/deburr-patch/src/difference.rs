@@ -5,9 +5,9 @@
 //! making it: a byte that is not a new instruction has only one value that it can have.
 
 use crate::apply::{ApplyError, ApplyOptions, rewrite};
-use crate::candidate::trampoline::Trampoline;
 use crate::change::Change;
 use crate::note::{Note, NoteError, sha256};
+use crate::subject::Trampoline;
 use deburr_core::image::layout::{Layout, Room};
 use std::fmt;
 

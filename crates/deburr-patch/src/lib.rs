@@ -20,6 +20,7 @@
 //! | `around` | the file around a site | what speaks against writing there, which registers are dead |
 //! | `unfit` | a file | whether it must stay as it is |
 //! | `request`, `plan`, `site` | a file | all sites, each proven, and what is refused |
+//! | `subject` | | a change as plan and audit see it, and what the audit answers |
 //! | `audit` | a file, changes | what speaks against them, by another line of reasoning |
 //! | `apply` | a file, a plan | the file with the plan's instructions and a note of what it was before |
 //! | `edited`, `header`, `note`, `change` | | a file with edits, the fields of its header, what it says of itself, one change |
@@ -48,15 +49,15 @@ mod revert;
 mod rewrite;
 mod semantics;
 mod site;
+mod subject;
 mod unfit;
 mod verify;
 
 pub use apply::{ApplyError, ApplyOptions, apply, edit, obstacle};
 pub use around::{Detail, Obstacle};
 pub use assumptions::ASSUMPTIONS;
-pub use audit::{Concern, Contradiction, Subject, audit};
+pub use audit::{Effort, Known, Manner, Need, audit, evaluate};
 pub use candidate::exclusive::NoShape;
-pub use candidate::trampoline::Trampoline;
 pub use change::Change;
 pub use deburr_core::image::layout::NoSpace;
 pub use difference::{DifferenceError, difference};
@@ -72,5 +73,6 @@ pub use revert::{RevertError, revert};
 pub use rewrite::RULES;
 pub use semantics::Cause;
 pub use site::{Plan, Reason, Refused, Site};
+pub use subject::{Concern, Contradiction, Fact, RewriteKind, Subject, Trampoline};
 pub use unfit::Unfit;
 pub use verify::{Verified, VerifyError, verify, verify_releasing};

@@ -4,21 +4,8 @@
 //! plan calls the row's function, and the audit and `verify` go by its [`RewriteKind`].
 
 use crate::candidate::{Proposed, View, barrier, call, frame, hint, sequence};
-
-/// What a rewrite changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RewriteKind {
-    /// A load-exclusive/store-exclusive sequence, to an LSE instruction.
-    Sequence,
-    /// The call of an outlined helper, to the helper's LSE instruction.
-    Call,
-    /// `yield`, to `isb` or `sb`.
-    Hint,
-    /// The epilogue of a small frame of Go's, to that of Go 1.24.
-    Frame,
-    /// A barrier next to an atomic, to nothing.
-    Barrier,
-}
+use crate::site::Site;
+use crate::subject::{RewriteKind, Subject};
 
 /// How the findings of one rule are rewritten.
 pub(crate) struct Rewrite {
@@ -53,5 +40,17 @@ impl Rewrite {
     /// That of a rule's findings.
     pub(crate) fn of(rule: &str) -> Option<Rewrite> {
         Rewrite::all().find(|rewrite| rewrite.rule == rule)
+    }
+}
+
+impl<'a> From<&'a Site> for Subject<'a> {
+    fn from(site: &'a Site) -> Subject<'a> {
+        Subject {
+            kind: Rewrite::of(site.rule).map(|rewrite| rewrite.kind),
+            at: site.at,
+            old: &site.old,
+            new: &site.new,
+            trampoline: site.trampoline.as_ref(),
+        }
     }
 }

@@ -4,13 +4,12 @@
 //! [`Reason`] why it stays. All of them together are a [`Plan`].
 
 use crate::around::{Detail, Obstacle};
-use crate::audit::{Concern, Subject};
 use crate::candidate::exclusive::NoShape;
-use crate::candidate::trampoline::Trampoline;
 use crate::change::Change;
 use crate::prove::Refusal;
 use crate::semantics::decode;
 use crate::semantics::encode::SB;
+use crate::subject::{Concern, Trampoline};
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::layout::NoSpace;
 use deburr_cpu::{Feature, FeatureSet};
@@ -74,18 +73,6 @@ impl Site {
             _ => decode(word).is_ok_and(|insn| insn.is_lse()).then_some(Feature::FEAT_LSE),
         };
         self.new.iter().chain(added).filter_map(feature).collect()
-    }
-}
-
-impl<'a> From<&'a Site> for Subject<'a> {
-    fn from(site: &'a Site) -> Subject<'a> {
-        Subject {
-            rule: site.rule,
-            at: site.at,
-            old: &site.old,
-            new: &site.new,
-            trampoline: site.trampoline.as_ref(),
-        }
     }
 }
 

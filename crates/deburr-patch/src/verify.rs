@@ -4,15 +4,15 @@
 //! the list of places is used. The old instructions and what is around them come from the original, the new
 //! ones from the patched file. How the new instructions were found does not matter.
 
-use crate::audit::Concern;
 use crate::candidate::{Candidates, NoCandidates, Proposed, View, sequence};
 use crate::change::Change;
 use crate::difference::{DifferenceError, difference_releasing};
 use crate::plan;
 use crate::request::{Pause, PlanError, PlanRequest};
-use crate::rewrite::{Rewrite, RewriteKind};
+use crate::rewrite::Rewrite;
 use crate::semantics::encode;
 use crate::site::Reason;
+use crate::subject::{Concern, RewriteKind};
 use deburr_core::address::Svma;
 use deburr_cpu::{Feature, FeatureSet};
 use std::collections::BTreeMap;

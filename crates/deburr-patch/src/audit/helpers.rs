@@ -3,12 +3,12 @@
 //!
 //! In: a graph, and a function that is called. Out: the LSE instruction that is all it does where the CPU has
 //! LSE. It tests one byte; this one is written by nothing but a constructor, from AT_HWCAP; the other arm is
-//! proven to be the same operation on the same operands; and a name does not say otherwise. In which order
+//! evaluated to be the same operation on the same operands; and a name does not say otherwise. In which order
 //! the other arm accesses memory does not matter: on a CPU with LSE it never runs.
 
-use super::fields::{self, Flow, NOP};
+use super::evaluate::{Evaluator, Manner, Need, Program};
+use super::fields::{self, Flow};
 use super::graph::Graph;
-use crate::prove::{Dead, Prover};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use rayon::prelude::*;
@@ -16,10 +16,7 @@ use std::collections::HashMap;
 
 const BTI_C: u32 = 0xd503_245f;
 const RET: u32 = 0xd65f_03c0;
-const DMB_ISH: u32 = 0xd503_3bbf;
 const BR_X16: u32 = 0xd61f_0200;
-/// `cmp xzr, xzr`: flags are no part of what a function returns.
-const COMPARE: u32 = 0xeb1f_03ff;
 /// Instructions of the longest fallback.
 const LONGEST: usize = 14;
 /// x15 to x17, which a helper may overwrite.
@@ -57,7 +54,7 @@ pub(crate) struct Helpers {
 
 impl Helpers {
     /// Looks at some functions.
-    pub(crate) fn of(graph: &Graph<'_>, prover: &Prover, mut called: Vec<CodeOffset>) -> Helpers {
+    pub(crate) fn of(graph: &Graph<'_>, evaluator: &Evaluator, mut called: Vec<CodeOffset>) -> Helpers {
         called.sort_unstable();
         called.dedup();
         let bodies: Vec<(CodeOffset, Option<Body>)> =
@@ -72,7 +69,7 @@ impl Helpers {
                 Err(NoHelper::Flag(Svma(body.flag)))
             } else if !is_named(graph, body.start, body.lse) {
                 Err(NoHelper::Name)
-            } else if !falls_back(graph, prover, body) {
+            } else if !falls_back(graph, evaluator, body) {
                 Err(NoHelper::Fallback)
             } else {
                 Ok(body.lse)
@@ -121,45 +118,24 @@ fn body_at(graph: &Graph<'_>, function: CodeOffset, start: CodeOffset) -> Option
 }
 
 /// Whether the other arm does what the LSE instruction does.
-fn falls_back(graph: &Graph<'_>, prover: &Prover, body: &Body) -> bool {
+fn falls_back(graph: &Graph<'_>, evaluator: &Evaluator, body: &Body) -> bool {
     let mut words = Vec::new();
     let mut at = body.fallback;
     loop {
         let Some(word) = graph.word(at).filter(|_| words.len() <= LONGEST) else { return false };
-        match word {
-            RET => break,
-            DMB_ISH => words.push(NOP),
-            _ => words.push(as_ordered(word, body.lse)),
+        if word == RET {
+            break;
         }
+        words.push(word);
         let Some(next) = graph.offset(at, 4) else { return false };
         at = next;
     }
-    let Ok(length) = i64::try_from(words.len()) else { return false };
-    words.push(COMPARE);
-    let mut replacement = vec![body.lse];
-    replacement.resize(words.len() - 1, NOP);
-    replacement.push(COMPARE);
-    let dead = Dead { exit: length + 1, registers: SCRATCH };
-    prover.prove_arms(&words, &replacement, &[dead]).is_ok()
-}
-
-/// An exclusive with the order that an LSE instruction has on its side; other instructions as they are.
-fn as_ordered(word: u32, lse: u32) -> u32 {
-    const ORDERED: u32 = 0x8000;
-    // Compare-and-swaps: bits 29 to 24 are 001000, with L for acquire at 22 and o0 for release at 15.
-    let is_cas = lse & 0x3f00_0000 == 0x0800_0000;
-    let (acquires, releases) = match is_cas {
-        true => (lse & 1 << 22 != 0, lse & ORDERED != 0),
-        false => (lse & 1 << 23 != 0, lse & 1 << 22 != 0),
-    };
-    let set = |is_ordered: bool| if is_ordered { word | ORDERED } else { word & !ORDERED };
-    if fields::is_load_exclusive(word) {
-        set(acquires)
-    } else if fields::is_store_exclusive(word) {
-        set(releases)
-    } else {
-        word
-    }
+    let length = words.len();
+    let programs = [Program::new(&words, 0, length), Program::new(&[body.lse], 0, 1)];
+    let [Ok(old), Ok(new)] = programs else { return false };
+    let needs = evaluator.evaluate([old, new], Manner::Arms, &[], length);
+    let is_scratch = |need: &Need| need.exit == length as i64 && need.registers & !SCRATCH == 0;
+    needs.is_ok_and(|needs| needs.iter().all(is_scratch))
 }
 
 /// The name that libgcc has for an LSE instruction, without its order.

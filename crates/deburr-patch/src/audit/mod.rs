@@ -2,8 +2,9 @@
 //!
 //! In: an image and the changes of its code, from a plan or from a patched file. Out: the [`Contradiction`]s.
 //! The plan has had the same questions; this room answers them from the instructions again. It shares no code
-//! with the plan for liveness, entries, barriers, helpers and monitors, nor the decoders' operands: one
-//! oversight does not pass both. It errs towards "no": a needless contradiction costs one site.
+//! with the plan, neither the prover nor the decoders' operands: one oversight does not pass both. A test of the
+//! repository holds it to that; what it is given and what it answers are the types of `subject`. It errs towards
+//! "no": a needless contradiction costs one site.
 //!
 //! | file | from | to |
 //! |---|---|---|
@@ -12,34 +13,32 @@
 //! | `graph` | a file | all direct control flow and all entries |
 //! | `tables` | jumps through registers | their targets |
 //! | `registers` | a register at a place | who may read it, what it certainly holds |
-//! | `proofs` | a change of exclusives | the registers that must be dead |
+//! | `evaluate` | two sequences | what differs between them, by running both on values |
+//! | `exclusives` | a change of exclusives | the registers that must be dead |
 //! | `monitors` | a file | the places where an armed monitor matters |
 //! | `barriers` | a barrier | what it is for |
 //! | `helpers` | a called function | the instruction that does the same |
-//! | `subject`, `concern` | | what is judged, and what speaks against it |
 
 mod barriers;
 mod computed;
-mod concern;
+mod evaluate;
+mod exclusives;
 mod fields;
 mod graph;
 mod helpers;
 mod monitors;
-mod proofs;
 mod registers;
-mod subject;
 mod tables;
 
-pub use concern::{Concern, Contradiction};
-pub use subject::Subject;
+pub use evaluate::{Effort, Known, Manner, Need, evaluate};
 
-use crate::prove::Prover;
-use crate::rewrite::{Rewrite, RewriteKind};
+use crate::subject::{Concern, Contradiction, Fact, RewriteKind, Subject};
 use barriers::Neighbour;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::image::Image;
 use deburr_cpu::{Feature, FeatureSet};
+use evaluate::{Evaluator, Program};
 use fields::Flow;
 use graph::Graph;
 use helpers::{Helpers, NoHelper};
@@ -60,20 +59,10 @@ const CALLED: [u8; 2] = [16, 30];
 /// What speaks against changes of an image, by address; for each change no more than the first. `target`: what
 /// every machine is stated to have.
 pub fn audit(image: &Image<'_>, target: FeatureSet, subjects: &[Subject<'_>]) -> Vec<Contradiction> {
-    audit_with(image, &Prover::default(), target, subjects)
-}
-
-/// As [`audit`], with a prover that may know something already.
-pub(crate) fn audit_with(
-    image: &Image<'_>,
-    prover: &Prover,
-    target: FeatureSet,
-    subjects: &[Subject<'_>],
-) -> Vec<Contradiction> {
     if subjects.is_empty() {
         return Vec::new();
     }
-    let file = File::of(image, (prover, target), subjects);
+    let file = File::of(image, target, subjects);
     let judged = subjects.par_iter().filter_map(|subject| {
         let concern = file.judge(subject).err()?;
         Some(Contradiction { at: subject.at, concern })
@@ -86,7 +75,7 @@ pub(crate) fn audit_with(
 /// All that is known of a file.
 struct File<'a> {
     graph: Graph<'a>,
-    prover: &'a Prover,
+    evaluator: Evaluator,
     /// What every machine has that it runs on.
     target: FeatureSet,
     jumps: Jumps,
@@ -96,36 +85,28 @@ struct File<'a> {
     ordered: Option<CodeOffset>,
 }
 
-/// What a change is meant to be; `None` for a rule that nothing rewrites.
-fn kind(subject: &Subject<'_>) -> Option<RewriteKind> {
-    Rewrite::of(subject.rule).map(|rewrite| rewrite.kind)
-}
-
 impl<'a> File<'a> {
-    fn of(
-        image: &'a Image<'a>,
-        (prover, target): (&'a Prover, FeatureSet),
-        subjects: &[Subject<'_>],
-    ) -> File<'a> {
+    fn of(image: &'a Image<'a>, target: FeatureSet, subjects: &[Subject<'_>]) -> File<'a> {
+        let evaluator = Evaluator::default();
         let mut graph = Graph::of(image);
         // A jump may be found to come from another one's target.
         let first = Jumps::of(&graph);
         graph.add_jumps(&first.tables);
         let jumps = if first.tables.is_empty() { first } else { Jumps::of(&graph) };
         let leaves = |subject: &Subject<'_>| {
-            kind(subject) == Some(RewriteKind::Sequence) && !proofs::branches(subject.old).is_empty()
+            subject.kind == Some(RewriteKind::Sequence) && !exclusives::branches(subject.old).is_empty()
         };
         let monitors = match subjects.iter().any(leaves) {
             true => Monitors::of(&graph),
             false => Monitors::default(),
         };
-        let calls = subjects.iter().filter(|subject| kind(subject) == Some(RewriteKind::Call));
+        let calls = subjects.iter().filter(|subject| subject.kind == Some(RewriteKind::Call));
         let callees = calls.filter_map(|subject| graph.at(called(subject)?)).collect();
-        let helpers = Helpers::of(&graph, prover, callees);
-        let has_barriers = subjects.iter().any(|subject| kind(subject) == Some(RewriteKind::Barrier));
+        let helpers = Helpers::of(&graph, &evaluator, callees);
+        let has_barriers = subjects.iter().any(|subject| subject.kind == Some(RewriteKind::Barrier));
         let ordered =
             has_barriers.then(|| barriers::ordered_by_barriers_alone(&graph)).into_iter().flatten().next();
-        File { graph, prover, target, jumps, monitors, helpers, ordered }
+        File { graph, evaluator, target, jumps, monitors, helpers, ordered }
     }
 
     fn judge(&self, subject: &Subject<'_>) -> Result<(), Concern> {
@@ -144,13 +125,13 @@ impl<'a> File<'a> {
         if !is_there || subject.old.len() != subject.new.len() {
             return Err(Concern::Instructions);
         }
-        match kind(subject) {
+        match subject.kind {
             Some(RewriteKind::Sequence) => self.exclusives(subject, at),
             Some(RewriteKind::Call) => self.call(subject, at),
             Some(RewriteKind::Barrier) => self.barrier(subject, at),
             Some(RewriteKind::Frame) => {
                 self.closed(at, subject.old.len(), at)?;
-                self.prover.prove_loads(subject.old, subject.new).map(drop).map_err(|_| Concern::Unproven)
+                self.frame(subject).map_err(Concern::Differs)
             }
             Some(RewriteKind::Hint) => match (subject.old, subject.new) {
                 ([YIELD], [ISB]) => Ok(()),
@@ -198,18 +179,28 @@ impl<'a> File<'a> {
 
     fn exclusives(&self, subject: &Subject<'_>, at: CodeOffset) -> Result<(), Concern> {
         self.closed(at, subject.old.len(), at)?;
-        for exit in proofs::branches(subject.old) {
+        for exit in exclusives::branches(subject.old) {
             let place = self.graph.offset(at, 4 * exit).ok_or(Concern::Instructions)?;
             if self.monitors.matter(place) {
                 return Err(Concern::Monitor { exit: self.graph.svma(place) });
             }
         }
-        let needs = proofs::needs(&self.graph, self.prover, subject, at).ok_or(Concern::Unproven)?;
-        for (exit, register) in needs {
+        let needs = exclusives::needs(&self.graph, &self.evaluator, subject, at).map_err(Concern::Differs)?;
+        for Need { exit, registers } in needs {
             let place = self.graph.offset(at, 4 * exit).ok_or(Concern::Instructions)?;
-            self.unread(place, at, register)?;
+            for register in (0..31).filter(|number| registers >> number & 1 != 0) {
+                self.unread(place, at, register)?;
+            }
         }
         Ok(())
+    }
+
+    /// Plain loads leave all registers alike.
+    fn frame(&self, subject: &Subject<'_>) -> Result<(), Fact> {
+        let length = subject.old.len();
+        let programs = [Program::new(subject.old, 0, length)?, Program::new(subject.new, 0, length)?];
+        let needs = self.evaluator.evaluate(programs, Manner::Loads, &[], length)?;
+        if needs.is_empty() { Ok(()) } else { Err(Fact::Loaded) }
     }
 
     fn call(&self, subject: &Subject<'_>, at: CodeOffset) -> Result<(), Concern> {

@@ -6,10 +6,11 @@
 
 use super::exclusive::{self, NoShape, Replacements};
 use super::proposal::{Basis, Candidate, Candidates, NoCandidates, Proposed, View};
-use super::trampoline::{self, Trampoline};
+use super::trampoline;
 use crate::around::{self, before};
 use crate::semantics::{Register, effects, plain_load};
 use crate::site::Reason;
+use crate::subject::Trampoline;
 use deburr_core::address::Svma;
 use deburr_core::function::atomics::{Fate, Sequence};
 use deburr_core::image::Image;

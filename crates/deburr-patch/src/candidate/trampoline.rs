@@ -12,26 +12,11 @@
 
 use crate::semantics::encode::{self, NOP};
 use crate::semantics::{Insn, Test, decode};
-use deburr_core::address::{Extent, Svma};
+use crate::subject::Trampoline;
+use deburr_core::address::Svma;
 
 /// `udf #0`
 const TRAP: u32 = 0;
-
-/// Instructions in added space.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trampoline {
-    /// The address of the first.
-    pub at: Svma,
-    /// The instructions.
-    pub words: Vec<u32>,
-}
-
-impl Trampoline {
-    /// Where they are.
-    pub fn extent(&self) -> Extent {
-        Extent::sized(self.at, (self.words.len() as u64).saturating_mul(4))
-    }
-}
 
 /// Where, in instructions from the first of both, a place is that is so many instructions from the first of a
 /// sequence of `length` instructions, once that is widened. `None`: inside, where there are no instructions

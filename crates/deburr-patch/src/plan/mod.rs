@@ -15,12 +15,13 @@ mod proof;
 mod settle;
 
 use crate::around::{Detail, Surroundings};
-use crate::audit::{self, Subject};
+use crate::audit::audit;
 use crate::candidate::{Proposed, View};
 use crate::prove::Prover;
 use crate::request::{PlanError, PlanRequest};
 use crate::rewrite::Rewrite;
 use crate::site::{Plan, Reason, Refused};
+use crate::subject::Subject;
 use crate::unfit;
 use deburr_core::address::Svma;
 use deburr_core::function::{atomics, discover};
@@ -63,15 +64,15 @@ pub(crate) fn plan_from(
     // The audit reads the whole file again, and needs nothing of this.
     drop(around);
     drop((atomics, program));
-    refuse_contradicted(&image, &prover, request.target.unwrap_or_default(), &mut plan);
+    refuse_contradicted(&image, request.target.unwrap_or_default(), &mut plan);
     plan.refused.sort_by_key(|refused| refused.at);
     Ok(plan)
 }
 
 /// Takes out of a plan what the audit does not agree with.
-fn refuse_contradicted(image: &Image<'_>, prover: &Prover, target: FeatureSet, plan: &mut Plan) {
+fn refuse_contradicted(image: &Image<'_>, target: FeatureSet, plan: &mut Plan) {
     let subjects: Vec<Subject<'_>> = plan.sites.iter().map(Subject::from).collect();
-    let found = audit::audit_with(image, prover, target, &subjects);
+    let found = audit(image, target, &subjects);
     let concern = |at: Svma| {
         let index = found.binary_search_by_key(&at, |contradiction| contradiction.at).ok()?;
         found.get(index).map(|contradiction| contradiction.concern)

@@ -1,8 +1,9 @@
-//! The prover: what it accepts agrees with a second interpreter, what it refutes differs there. And what is written
+//! The prover: what it accepts agrees with a second interpreter ([`interpreter`]) and with the audit's evaluator ([`evaluated`]), what it refutes differs there. And what is written
 //! ([`apply`], [`destination`], [`pause`]), what other threads see of it ([`litmus`]), and the page that explains both ([`page`]).
 
 mod apply;
 mod destination;
+mod evaluated;
 mod interpreter;
 mod listing;
 mod litmus;

@@ -5,8 +5,8 @@ use deburr_core::Svma;
 use deburr_core::image::Image;
 use deburr_cpu::{Feature, FeatureSet, Target};
 use deburr_patch::{
-    ApplyOptions, Change, Concern, Pause, Plan, PlanRequest, Reason, Subject, VerifyError, apply, audit,
-    plan, revert, verify, verify_releasing,
+    ApplyOptions, Change, Concern, Pause, Plan, PlanRequest, Reason, RewriteKind, Subject, VerifyError,
+    apply, audit, plan, revert, verify, verify_releasing,
 };
 
 const YIELD: u32 = 0xd503203f; // yield
@@ -109,7 +109,7 @@ fn the_audit_agrees_with_sb_only_for_a_target_that_has_it() {
     let concerns = |new: u32, target: FeatureSet| {
         let change = Change::from(&deburr_patch::Site { new: vec![new], ..site.clone() });
         let subject = Subject {
-            rule: &change.rule,
+            kind: Some(RewriteKind::Hint),
             at: change.at,
             old: &change.old,
             new: &change.new,

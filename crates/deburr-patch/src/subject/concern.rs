@@ -1,5 +1,6 @@
-//! Patch stage, audit: what speaks against a change.
+//! Patch stage: what the audit has against a change.
 
+use super::fact::Fact;
 use deburr_core::address::Svma;
 use std::fmt;
 
@@ -36,8 +37,8 @@ pub enum Concern {
         /// The instruction, or the last one that is seen.
         reader: Svma,
     },
-    /// The two are not the same whatever is dead.
-    Unproven,
+    /// Run on the same values, the instructions do not do the same, whatever registers are read.
+    Differs(Fact),
     /// An armed monitor may matter after a path that has not stored.
     Monitor {
         /// Where that path leaves.
@@ -74,7 +75,7 @@ impl Concern {
             Concern::UnresolvedJump(_) => "the targets of a jump in its function are not known",
             Concern::ExceptionTable => "the exception table of its function is not understood",
             Concern::Register { .. } => "a register whose value changes may be read",
-            Concern::Unproven => "the instructions are not proven to do the same",
+            Concern::Differs(fact) => fact.text(),
             Concern::Monitor { .. } => "wfe or a store-exclusive may follow a path that leaves it",
             Concern::Ordered(_) => "only a barrier orders an instruction of the file",
             Concern::NoAtomic => "no atomic next to the barrier is one itself",
@@ -82,7 +83,7 @@ impl Concern {
             Concern::HelperFlag(_) => {
                 "the helper's flag is not one that only a constructor writes, from AT_HWCAP"
             }
-            Concern::HelperFallback => "the helper's other arm is not proven to do the same",
+            Concern::HelperFallback => "the helper's other arm does something else",
             Concern::HelperName => "the helper's name says that it does something else",
             Concern::Undefined => "the target does not guarantee FEAT_SB, which sb needs",
             Concern::Writable => "the code may be written to",
@@ -119,7 +120,7 @@ impl fmt::Display for Concern {
             Concern::Register { register, reader } => {
                 write!(f, "the value of x{register} changes, which may be read at {reader}")
             }
-            Concern::Unproven => write!(f, "the instructions are not proven to do the same"),
+            Concern::Differs(fact) => fact.fmt(f),
             Concern::Monitor { exit } => {
                 write!(f, "wfe or a store-exclusive may follow the path that leaves to {exit}")
             }
@@ -133,7 +134,7 @@ impl fmt::Display for Concern {
                 )
             }
             Concern::HelperFallback => {
-                write!(f, "the helper's other arm is not proven to do the same as its LSE instruction")
+                write!(f, "the helper's other arm does something else than its LSE instruction")
             }
             Concern::HelperName => write!(f, "the helper's name says that it does something else"),
             Concern::Undefined => write!(f, "the target does not guarantee FEAT_SB, which sb needs"),
