@@ -303,6 +303,21 @@ fn imported(src: &Path, folder: &str, is_meant: impl Fn(&str) -> bool) -> Vec<St
     meant.collect()
 }
 
+/// Imports of the audit from the rooms of the plan, the prover among them: from anywhere except its own interface.
+fn shared(src: &Path) -> Vec<String> {
+    imported(src, "audit", |target| !target.starts_with("audit/") && !target.starts_with("subject/"))
+}
+
+#[test]
+fn the_audit_shares_nothing_with_the_plan() {
+    let patch = repository().join("crates/deburr-patch/src");
+    assert_none(shared(&patch));
+    // The interface is types: it names no room either, and whoever audits names it.
+    assert_none(imported(&patch, "subject", |target| !target.starts_with("subject/")));
+    let interface = imported(&patch, "audit", |target| target.starts_with("subject/"));
+    assert!(interface.len() > 2 && imported(&patch, "audit", |_| true).len() > 30, "{interface:#?}");
+}
+
 #[test]
 fn no_rule_knows_another() {
     let rules = rules();

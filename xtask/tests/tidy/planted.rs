@@ -1,6 +1,6 @@
 //! Planted violations: each guard of the tidy test finds what it is there for, in small crates written for that.
 
-use crate::{OUTSIDE, circles, crowded, imported, naming, out_of_order, strayed};
+use crate::{OUTSIDE, circles, crowded, imported, naming, out_of_order, shared, strayed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -126,6 +126,29 @@ fn statistics_that_measure_are_found() {
     );
     let foreign = |src: &Path| imported(src, "stats", |target| !target.starts_with("stats/"));
     assert!(found(foreign, &src).contains("stats/mean.rs names measure.rs"));
+}
+
+#[test]
+fn an_audit_that_names_the_plan_is_found() {
+    let files = |audit: &'static str| {
+        planted(
+            "audit",
+            &[
+                ("lib.rs", "mod audit;\nmod prove;\nmod subject;\npub use prove::Prover;\n"),
+                ("audit/mod.rs", "mod graph;\n"),
+                ("audit/graph.rs", audit),
+                ("prove/mod.rs", "pub struct Prover;\n"),
+                ("subject/mod.rs", "pub struct Subject;\n"),
+            ],
+        )
+    };
+    let names = |audit| found(shared, &files(audit));
+    assert!(names("use crate::prove::Prover;\n").contains("audit/graph.rs names prove/mod.rs"));
+    // Through what the crate hands on, within a function, and in a group.
+    assert!(names("use crate::Prover;\n").contains("audit/graph.rs names prove/mod.rs"));
+    assert!(names("fn f() {\n    crate::prove::Prover;\n}\n").contains("audit/graph.rs names prove/mod.rs"));
+    assert!(names("use crate::{prove::Prover, subject::Subject};\n").contains("names prove/mod.rs"));
+    assert_eq!(names("use crate::subject::Subject;\nuse super::graph;\n"), "");
 }
 
 #[test]
