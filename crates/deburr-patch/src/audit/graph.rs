@@ -191,8 +191,9 @@ impl<'a> Graph<'a> {
 
     /// Whether a tracer may read registers at a place.
     pub(crate) fn is_probe(&self, at: CodeOffset) -> bool {
-        let is_here = |it: &&Described| it.by == Describer::Probe && it.extent.start == self.svma(at);
-        self.described().iter().any(|it| is_here(&it))
+        let (described, at) = (self.described(), self.svma(at));
+        let here = described.get(described.partition_point(|it| it.extent.start < at)..).unwrap_or_default();
+        here.iter().take_while(|it| it.extent.start == at).any(|it| it.by == Describer::Probe)
     }
 
     /// Whether a direct branch is a call.

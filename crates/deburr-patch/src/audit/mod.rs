@@ -12,6 +12,7 @@
 //! | `computed` | code | the addresses it computes |
 //! | `graph` | a file | all direct control flow and all entries |
 //! | `tables` | jumps through registers | their targets |
+//! | `frame` | a slot of a frame | whether another address may lead there |
 //! | `registers` | a register at a place | who may read it, what it certainly holds |
 //! | `evaluate` | two sequences | what differs between them, by running both on values |
 //! | `exclusives` | a change of exclusives | the registers that must be dead |
@@ -24,6 +25,7 @@ mod computed;
 mod evaluate;
 mod exclusives;
 mod fields;
+mod frame;
 mod graph;
 mod helpers;
 mod monitors;

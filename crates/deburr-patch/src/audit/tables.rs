@@ -6,6 +6,7 @@
 //! a callee is a place that the graph has as an entry already. Only what adds to an address makes new ones.
 
 use super::fields::{self, ALL, Flow};
+use super::frame;
 use super::graph::Graph;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -226,14 +227,13 @@ fn held(graph: &Graph<'_>, at: CodeOffset, register: u8, depth: usize) -> Option
 }
 
 /// The one value that a slot of the frame holds where it is loaded: the last stores on all paths are of the whole slot and of that
-/// value, and no instruction makes its address.
+/// value, and nothing else may write there.
 fn spilled(graph: &Graph<'_>, at: CodeOffset, load: u32, depth: usize) -> Option<u64> {
     let (base, slot) = (load >> 5 & 31, i64::from(load >> 10 & 0xfff) * 8);
     let (start, end) = graph.function(at);
     let own = |at: CodeOffset| graph.word(at).filter(|word| word >> 5 & 31 == base);
-    let makes = |word: u32| fields::added(word).is_some_and(|(_, by)| by.cast_signed() == slot);
     let is_long = start.words_until(end).nth(SPILLED).is_some();
-    if is_long || start.words_until(end).filter_map(own).any(makes) {
+    if is_long || frame::may_be_reached(graph, (start, end), base, slot) {
         return None;
     }
     let (mut values, mut seen, mut pending) = (Vec::new(), HashSet::from([at]), vec![at]);
