@@ -374,7 +374,7 @@ fn a_retry_of_every_flipped_bit_is_as_the_prover_says() {
 /// All states with values at the ends of each size, where there are no more than 2^20, and a million random ones, for every shape; and all flipped bits with as many
 /// states as a plan takes.
 #[test]
-#[ignore = "some minutes; nightly"]
+#[ignore = "minutes of states; `cargo xtask nightly` runs it"]
 fn a_million_states_show_no_difference_in_any_shape() {
     const MANY: Effort = Effort { boundary: 1 << 20, random: 1_000_000, more: 0 };
     for Pair { name, old, new } in PAIRS.iter() {

@@ -42,9 +42,9 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What a plan takes: an evaluation of a usual sequence in some milliseconds. An eighth of it refuses all flipped
+    /// What a plan takes: an evaluation of a usual sequence in some milliseconds. A quarter of it refuses all flipped
     /// bits that the prover refuses, in all shapes (`tests/patch/evaluated.rs`).
-    pub const PLAN: Effort = Effort { boundary: 512, random: 1536, more: 16_384 };
+    pub const PLAN: Effort = Effort { boundary: 256, random: 768, more: 16_384 };
 }
 
 /// Registers that must not be read after an exit, as their values differ.

@@ -79,6 +79,8 @@ pub(crate) struct States {
     /// Constants of the code, and those next to them.
     constants: Vec<u64>,
     known: Vec<Known>,
+    /// Whether a side has failed tries of its own, with registers that they write.
+    retries: bool,
     count: u64,
 }
 
@@ -113,7 +115,8 @@ impl States {
         };
         let named = all(Operation::inputs) | all(Operation::outputs) | all(Operation::bases);
         let (named, known) = (numbers(named).collect(), known.to_vec());
-        States { random, world, named, inputs, ends, constants, known, count: 0 }
+        let retries = operations().any(|operation| matches!(operation, Operation::Guess { .. }));
+        States { random, world, named, inputs, ends, constants, known, retries, count: 0 }
     }
 
     /// How many states have values at the ends in what is read and in memory.
@@ -168,10 +171,12 @@ impl States {
         self.world.earlier = std::array::from_fn(|_| self.cell(pool));
         self.world.guesses = std::array::from_fn(|_| self.value(pool));
         self.world.loads = std::array::from_fn(|_| self.value(pool));
-        self.world.failures = self.random.below(MAX_TRIES + 1);
-        self.world.garbage = match self.random.below(2) {
-            0 => None,
-            _ => Some(std::array::from_fn(|_| self.random.next())),
+        // In half of the states no try fails.
+        let failures = 1 + self.random.below(2 * MAX_TRIES);
+        self.world.failures = if failures > MAX_TRIES { 0 } else { failures };
+        self.world.garbage = match self.retries && self.random.below(2) == 0 {
+            true => Some(std::array::from_fn(|_| self.random.next())),
+            false => None,
         };
     }
 
