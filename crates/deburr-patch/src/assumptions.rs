@@ -11,6 +11,7 @@ pub const ASSUMPTIONS: &[&str] = &[
     "A jump table whose length no instruction states ends where the next address begins that code makes or a relocation has, or \
      before the first entry that does not lead into its function.",
     "What no instruction of a function has the address of, in its frame, only that function's own stores change.",
+    "Data between instructions, in a file at a fixed address, have an address of code in 4 bytes only at a multiple of 4.",
     "Code is neither read as data nor changed while it runs.",
     "Code outside of the file follows AAPCS64, relies on no register that this lets a function overwrite, except for those that \
      a function leaves alone, and calls functions at their symbols or at addresses that the file hands out.",

@@ -2,8 +2,8 @@
 //!
 //! In: a function, and a slot as a load names it, from SP or x29. Out: whether an instruction makes an address of the frame
 //! that is at or below the slot, or makes a lower one of an address above it, writes below or by an index, or moves SP in
-//! the function's body. Registers are followed through the whole function, whatever the order: a register that once has
-//! such an address always has. An address made of the other base counts, as the distance of the two is not known here.
+//! the function's body. What has such an address is followed along the edges of the function, through registers and places
+//! of the frame. An address made of the other base counts, as the distance of the two is not known here.
 
 use super::fields::{self, Flow};
 use super::graph::Graph;
@@ -15,6 +15,9 @@ const SLOT: i64 = 8;
 const STACK: u32 = 31;
 const FRAME: u32 = 29;
 
+/// Registers that a callee keeps: x19 to x28 (AAPCS64, "General-purpose registers").
+const KEPT: u32 = 0x1ff8_0000;
+
 /// Whether an instruction of a function may write a slot by another address. `base`: SP or x29; `slot`: bytes from it.
 pub(crate) fn may_be_reached(
     graph: &Graph<'_>,
@@ -22,39 +25,128 @@ pub(crate) fn may_be_reached(
     base: u32,
     slot: i64,
 ) -> bool {
-    let words: Vec<u32> = start.words_until(end).filter_map(|at| graph.word(at)).collect();
-    is_reached(&words, base, slot)
+    let places: Vec<CodeOffset> = start.words_until(end).collect();
+    let Some(words) = places.iter().map(|at| graph.word(*at)).collect::<Option<Vec<u32>>>() else {
+        return true;
+    };
+    let index = |at: CodeOffset| places.binary_search(&at).ok();
+    let pads = graph.image.landing_pads.iter().filter_map(|&pad| index(graph.at(pad)?));
+    let pads: Vec<usize> = pads.collect();
+    let next = |from: usize| {
+        let mut found = Vec::new();
+        if let Some(&from) = places.get(from) {
+            graph.successors(from, |to| found.push(index(to)));
+        }
+        found
+    };
+    is_reached(&words, &next, &pads, (base, slot))
 }
 
-/// The same of the instructions of a function.
-fn is_reached(words: &[u32], base: u32, slot: i64) -> bool {
+/// The same of the instructions of a function. `next`: where control goes from each, `None` for out of the function; `pads`: where a
+/// call that throws comes back.
+fn is_reached(
+    words: &[u32],
+    next: &dyn Fn(usize) -> Vec<Option<usize>>,
+    pads: &[usize],
+    (base, slot): (u32, i64),
+) -> bool {
     let prologue = words.iter().take_while(|word| fields::flow(**word) == Flow::Next).count();
     if words.iter().skip(prologue).any(|word| base == STACK && pushes(*word)) {
         return true;
     }
-    let mut derived = 0_u32;
-    for word in words {
+    let mut pending = Vec::new();
+    for (index, word) in words.iter().enumerate() {
         if named(*word) == base && stores_elsewhere(*word) {
             return true;
         }
         match made(*word) {
             Made::Nothing => {}
-            Made::At { from, by, to } if from == base && by >= slot + SLOT => derived |= bit(to),
+            Made::At { from, by, .. } if from == base && by >= slot + SLOT => pending.push(index),
             Made::At { .. } | Made::Unknown => return true,
         }
     }
-    loop {
-        let before = derived;
-        for word in words {
-            match step(*word, derived) {
-                Some(more) => derived |= more,
-                None => return true,
+    let mut held = vec![0_u32; words.len()];
+    let mut saved: Vec<Place> = Vec::new();
+    while let Some(index) = pending.pop() {
+        let (Some(&word), Some(&before)) = (words.get(index), held.get(index)) else { return true };
+        let Some(gained) = step(word, before) else { return true };
+        let mut after = before & !fields::registers(word).kills | gained;
+        if let Made::At { to, .. } = made(word) {
+            after |= bit(to);
+        }
+        match put(word, before) {
+            Put::Nothing => {}
+            Put::At(place) if saved.contains(&place) => {}
+            Put::At(place) => {
+                saved.push(place);
+                pending.extend(
+                    (0..words.len()).filter(|&at| words.get(at).is_some_and(|word| loaded(*word).is_some())),
+                );
+            }
+            Put::Unknown => return true,
+        }
+        let overlaps = |place: &Place, other: &Place| {
+            place.base != other.base || place.at < other.at + other.size && other.at < place.at + place.size
+        };
+        if loaded(word).is_some_and(|place| saved.iter().any(|other| overlaps(&place, other))) {
+            after |= fields::registers(word).writes & !bit(named(word));
+        }
+        let calls = matches!(fields::flow(word), Flow::Call(_) | Flow::IndirectCall);
+        after &= if calls { KEPT } else { u32::MAX };
+        let on = if calls { pads } else { &[] };
+        for to in next(index).into_iter().chain(on.iter().map(|&pad| Some(pad))) {
+            let Some(there) = to.and_then(|to| held.get_mut(to)) else {
+                if after != 0 {
+                    return true;
+                }
+                continue;
+            };
+            if after & !*there != 0 {
+                *there |= after;
+                pending.extend(to);
             }
         }
-        if derived == before {
-            return false;
-        }
     }
+    false
+}
+
+/// Bytes of the frame, from SP or x29.
+#[derive(PartialEq, Eq)]
+struct Place {
+    base: u32,
+    at: i64,
+    size: i64,
+}
+
+/// Where an instruction puts one of some registers.
+enum Put {
+    Nothing,
+    At(Place),
+    /// Where it comes back unseen.
+    Unknown,
+}
+
+fn put(word: u32, held: u32) -> Put {
+    let is_general = word >> 25 & 5 == 4 && word & 0x0400_0000 == 0;
+    let is_pair = word & 0x3a00_0000 == 0x2800_0000;
+    let is_store = is_general && word & 0x0040_0000 == 0;
+    let second = if is_pair { bit(word >> 10 & 31) } else { 0 };
+    let is_held = (bit(word & 31) | second) & held != 0;
+    // Four bytes of an address are none.
+    let is_whole = if is_pair { word >> 31 == 1 } else { word >> 30 == 3 };
+    let is_plain = fields::stored_at(word).is_some();
+    match fields::stored_at(word).filter(|_| is_pointer(named(word))) {
+        _ if !is_store || !is_held || is_plain && !is_whole => Put::Nothing,
+        Some((at, size)) => Put::At(Place { base: named(word), at, size }),
+        None => Put::Unknown,
+    }
+}
+
+/// The bytes of the frame that an instruction loads general registers from.
+fn loaded(word: u32) -> Option<Place> {
+    let is_load = word >> 25 & 5 == 4 && word & 0x0440_0000 == 0x0040_0000 && is_pointer(named(word));
+    let (at, size) = fields::stored_at(word & !0x0040_0000).filter(|_| is_load)?;
+    Some(Place { base: named(word), at, size })
 }
 
 /// What an instruction makes of SP or x29.
@@ -162,7 +254,14 @@ mod tests {
     /// `sub sp, sp, #0x60`, some instructions, `bl`, `ldr x8, [sp, #24]`, `add sp, sp, #0x60`, `ret`.
     fn is_reached_by(words: &[u32]) -> bool {
         let (first, last) = ([0xd101_83ff], [0x9400_0100, 0xf940_0fe8, 0x9101_83ff, 0xd65f_03c0]);
-        is_reached(&[&first, words, &last].concat(), STACK, 24)
+        let words = [&first, words, &last].concat();
+        let next = |index: usize| match fields::flow(words[index]) {
+            Flow::Jump(by) => vec![index.checked_add_signed((by / 4) as isize)],
+            Flow::Branch(by) => vec![index.checked_add_signed((by / 4) as isize), Some(index + 1)],
+            Flow::Return | Flow::Stop => vec![],
+            _ => vec![Some(index + 1)],
+        };
+        is_reached(&words, &next, &[], (STACK, 24))
     }
 
     #[test]
@@ -191,9 +290,24 @@ mod tests {
         assert!(is_reached_by(&[above, 0xf81e_8c20])); // str x0, [x1, #-24]!
         assert!(is_reached_by(&[above, 0xf820_6822])); // str x2, [x1, x0]
         assert!(is_reached_by(&[above, 0xf85e_8c20])); // ldr x0, [x1, #-24]!
-        // Through another register, whichever comes first.
-        assert!(is_reached_by(&[0xf81e_8040, above, 0x9100_4022])); // stur x0, [x2, #-24]; add x2, x1, #16
+        // Through another register, and back in a loop.
+        assert!(is_reached_by(&[0xf81e_8040, above, 0x9100_4022, 0x54ff_ffa1])); // stur x0, [x2, #-24]; …; add x2, x1, #16; b.ne
+        assert!(!is_reached_by(&[0xf81e_8040, above, 0x9100_4022]));
         assert!(is_reached_by(&[above, 0xaa01_03e3, 0xd100_6062])); // mov x3, x1; sub x2, x3, #24
+    }
+
+    #[test]
+    fn an_address_is_followed_through_the_frame_and_until_it_is_overwritten() {
+        let above = 0x9100_c3e1; // add x1, sp, #48
+        let below = 0xf81e_8020; // stur x0, [x1, #-24]
+        assert!(!is_reached_by(&[above, 0xaa02_03e1, below])); // mov x1, x2
+        assert!(!is_reached_by(&[above, 0x9400_0010, below])); // bl
+        assert!(is_reached_by(&[above, 0xaa01_03f3, 0x9400_0010, 0xf81e_8260])); // mov x19, x1; bl; stur x0, [x19, #-24]
+        assert!(!is_reached_by(&[above, 0xf900_23e1])); // str x1, [sp, #64]
+        assert!(is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xf940_23e1, below])); // …; ldr x1, [sp, #64]
+        assert!(!is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xf940_27e1, below])); // …; ldr x1, [sp, #72]
+        assert!(is_reached_by(&[above, 0xf900_0041])); // str x1, [x2]
+        assert!(!is_reached_by(&[above, 0xb900_0041])); // str w1, [x2]
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) struct Graph<'a> {
     named: OnceLock<Vec<u64>>,
     /// Instructions that others know by their addresses.
     described: OnceLock<Vec<Described>>,
+    /// What is no code, by address.
+    data: Vec<(CodeOffset, CodeOffset)>,
     /// Functions, or what is known of their extents, by address.
     functions: Vec<(CodeOffset, CodeOffset)>,
 }
@@ -48,7 +50,7 @@ impl<'a> Graph<'a> {
         let mut entries = exposed.clone();
         entries.extend(named);
         sort(&mut entries);
-        Graph {
+        let mut graph = Graph {
             image,
             edges,
             entries,
@@ -56,8 +58,12 @@ impl<'a> Graph<'a> {
             computed,
             named: OnceLock::new(),
             described: OnceLock::new(),
+            data: Vec::new(),
             functions: functions(image),
-        }
+        };
+        graph.data = graph.unreached_data();
+        graph.edges.retain(|(_, from)| !is_within(&graph.data, *from));
+        graph
     }
 
     /// Adds jumps through tables, as source and targets.
@@ -206,8 +212,41 @@ impl<'a> Graph<'a> {
         self.sources(of).filter(|from| self.is_call(*from))
     }
 
-    /// All instructions that satisfy something, by address.
+    /// The runs that symbols call data and that no branch, pointer or instruction before leads into, by address.
+    fn unreached_data(&self) -> Vec<(CodeOffset, CodeOffset)> {
+        let objects = objects(self.image);
+        let mut unreached = marked_data(self.image, &objects);
+        loop {
+            let is_data = |at: CodeOffset| is_within(&unreached, at);
+            let is_led_to = |&(start, end): &(CodeOffset, CodeOffset)| {
+                let before = start.checked_sub(4).filter(|before| !is_data(*before));
+                let falls = before.and_then(|before| self.word(before)).is_some_and(|word| {
+                    !matches!(
+                        fields::flow(word),
+                        Flow::Jump(_) | Flow::IndirectJump | Flow::Return | Flow::Stop
+                    )
+                });
+                let pointers = &self.image.pointers;
+                let pointers = pointers.iter().skip(pointers.partition_point(|&to| to < self.svma(start)));
+                let mut pointers = pointers.take_while(|&&to| to < self.svma(end));
+                // What has the address of an object points to no code.
+                let is_pointed_to =
+                    pointers.any(|&to| self.image.code_offset(to).is_none_or(|to| !is_within(&objects, to)));
+                let mut sources =
+                    self.sources(start).chain(self.sources_into(start, end).map(|(_, from)| from));
+                falls || is_pointed_to || sources.any(|from| !is_data(from))
+            };
+            let left: Vec<_> = unreached.iter().copied().filter(|run| !is_led_to(run)).collect();
+            if left.len() == unreached.len() {
+                return left;
+            }
+            unreached = left;
+        }
+    }
+
+    /// All instructions that satisfy something, by address; data among them are none.
     pub(crate) fn find(&self, wanted: impl Fn(u32) -> bool + Sync) -> Vec<CodeOffset> {
+        let data = &self.data;
         let mut found = Vec::new();
         for code in &self.image.code {
             let words = code.bytes.as_chunks::<4>().0;
@@ -215,7 +254,9 @@ impl<'a> Graph<'a> {
                 let start = code.at.saturating_add((piece * PIECE * 4) as u32);
                 let wanted = &wanted;
                 let places = words.iter().zip(start.words());
-                places.filter(move |(word, _)| wanted(u32::from_le_bytes(**word))).map(|(_, at)| at)
+                let found =
+                    places.filter(move |(word, _)| wanted(u32::from_le_bytes(**word))).map(|(_, at)| at);
+                found.filter(|at| !is_within(data, *at))
             }));
         }
         found
@@ -225,6 +266,61 @@ impl<'a> Graph<'a> {
 /// An edge as a number in the same order.
 fn as_number(edge: &(CodeOffset, CodeOffset)) -> u64 {
     u64::from(edge.0) << 32 | u64::from(edge.1)
+}
+
+/// Whether a place is in one of some runs, which are sorted.
+fn is_within(runs: &[(CodeOffset, CodeOffset)], at: CodeOffset) -> bool {
+    let after = runs.partition_point(|run| run.0 <= at);
+    after.checked_sub(1).and_then(|index| runs.get(index)).is_some_and(|run| at < run.1)
+}
+
+/// What symbols call objects in code, by address.
+fn objects(image: &Image<'_>) -> Vec<(CodeOffset, CodeOffset)> {
+    let objects = image.symbols.iter().filter(|it| it.kind == SymbolKind::Object && it.size > 0);
+    let objects = objects.filter_map(|it| {
+        let start = image.code_offset(it.svma)?;
+        Some((start, start.saturating_add(u32::try_from(it.size).ok()?)))
+    });
+    joined(objects.collect())
+}
+
+/// Sorts runs, and joins those that overlap.
+fn joined(mut runs: Vec<(CodeOffset, CodeOffset)>) -> Vec<(CodeOffset, CodeOffset)> {
+    runs.sort_unstable();
+    runs.dedup_by(|next, kept| {
+        let overlaps = next.0 <= kept.1;
+        kept.1 = if overlaps { kept.1.max(next.1) } else { kept.1 };
+        overlaps
+    });
+    runs
+}
+
+/// The runs from each mapping symbol for data to the next for code, or to the end of its section (AAELF64, "Mapping symbols"), and
+/// objects.
+fn marked_data(image: &Image<'_>, objects: &[(CodeOffset, CodeOffset)]) -> Vec<(CodeOffset, CodeOffset)> {
+    let marks =
+        image.symbols.iter().filter(|it| matches!(it.kind, SymbolKind::MapCode | SymbolKind::MapData));
+    let mut marks: Vec<(CodeOffset, bool)> = marks
+        .filter_map(|mark| Some((image.code_offset(mark.svma)?, mark.kind == SymbolKind::MapData)))
+        .collect();
+    marks.sort_unstable();
+    let ends = image.code.iter().map(|code| code.at + code.bytes.len() as u32);
+    let ends: Vec<CodeOffset> = ends.collect();
+    let mut found: Vec<(CodeOffset, CodeOffset)> = Vec::new();
+    // From the last on, where the next code begins.
+    let mut next: Option<CodeOffset> = None;
+    for &(at, is_data) in marks.iter().rev() {
+        if !is_data {
+            next = Some(at);
+            continue;
+        }
+        let section = ends.get(ends.partition_point(|end| *end <= at)).copied();
+        let end = next.into_iter().chain(section).min();
+        found.extend(end.filter(|end| at < *end).map(|end| (at, end)));
+        next = Some(at);
+    }
+    found.extend(objects);
+    joined(found)
 }
 
 fn sort(places: &mut Vec<CodeOffset>) {
@@ -281,26 +377,31 @@ fn marked(image: &Image<'_>) -> (Vec<CodeOffset>, Vec<CodeOffset>) {
 }
 
 /// In a file that is loaded where it says, every value of 4 bytes that is an address in code: in data, in a
-/// literal pool, aligned or not. Values of 8 bytes begin with such, as such a file is mapped below 4 GiB.
+/// literal pool, aligned or not. Values of 8 bytes begin with such, as such a file is mapped below 4 GiB. Between
+/// instructions, where much is such a value by chance, what is not aligned counts only as the low half of 8 bytes.
 fn unmarked(image: &Image<'_>) -> Vec<CodeOffset> {
     let lowest = image.code_base.0;
     let highest = image.code.last().map_or(0, |code| code.extent.end.0);
-    let address_at = |bytes: &[u8]| {
+    let address_at = |bytes: &[u8], is_aligned: bool| {
         let value = u64::from(u32::from_le_bytes(*bytes.first_chunk()?));
         // Of a high address only the whole is one.
-        let value = if lowest >> 32 == 0 { value } else { u64::from_le_bytes(*bytes.first_chunk()?) };
+        let is_half = lowest >> 32 == 0 && is_aligned;
+        let value = if is_half { value } else { u64::from_le_bytes(*bytes.first_chunk()?) };
         (value % 4 == 0 && (lowest..highest).contains(&value)).then_some(value)
     };
     let places = image.loaded.iter().flat_map(|loaded| {
         let length = loaded.bytes.len();
         (0..length.div_ceil(PIECE)).map(move |piece| {
             let end = ((piece + 1) * PIECE).saturating_add(7).min(length);
-            loaded.bytes.get(piece * PIECE..end).unwrap_or_default()
+            let start = loaded.extent.start.0.wrapping_add((piece * PIECE) as u64);
+            let step = if loaded.is_executable { 4 } else { 1 };
+            (start, step, loaded.bytes.get(piece * PIECE..end).unwrap_or_default())
         })
     });
-    let places: Vec<&[u8]> = places.collect();
-    let found = places.into_par_iter().flat_map_iter(|bytes| {
-        bytes.windows(4).enumerate().filter_map(move |(at, _)| address_at(bytes.get(at..)?))
+    let places: Vec<(u64, u64, &[u8])> = places.collect();
+    let found = places.into_par_iter().flat_map_iter(|(start, step, bytes)| {
+        let windows = (start..).zip(bytes.windows(4)).enumerate();
+        windows.filter_map(move |(at, (svma, _))| address_at(bytes.get(at..)?, svma % step == 0))
     });
     let found: Vec<u64> = found.collect();
     found.into_iter().filter_map(|value| image.code_offset(Svma(value))).collect()
