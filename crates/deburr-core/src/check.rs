@@ -101,6 +101,7 @@ pub(crate) fn examine<T>(
         shared: Shared::default(),
     };
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
+    drop_where_unoptimised(&mut findings, &context);
     findings.sort_by_key(|finding| (finding.at, finding.rule));
 
     let weighing = request.samples.map(|samples| Weighing::of(samples, &image, &program));
@@ -145,6 +146,15 @@ pub(crate) fn examine<T>(
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))
+}
+
+/// Drops what rules say of an optimiser's work in functions that none has seen.
+fn drop_where_unoptimised(findings: &mut Vec<Finding>, context: &Context<'_>) {
+    let is_about = |finding: &Finding| rule::ABOUT_OPTIMISED_CODE.contains(&finding.rule);
+    if findings.iter().any(is_about) && !context.optimisation().stretches.is_empty() {
+        let optimisation = context.optimisation();
+        findings.retain(|finding| !is_about(finding) || optimisation.stretch_at(finding.at).is_none());
+    }
 }
 
 /// Whether something in a program, or a library that is loaded, says what the CPU has.

@@ -59,7 +59,8 @@ mod guards;
 pub mod listing;
 pub mod pattern;
 pub mod profile;
-mod provenance;
+#[doc(hidden)]
+pub mod provenance;
 mod reach;
 pub mod remedy;
 pub mod report;

@@ -60,6 +60,9 @@ pub(crate) fn write(
         listing.instructions
     );
     writeln!(out, "{}: {head}", printable(&listing.path))?;
+    if let Some(compiled) = &listing.compiled {
+        writeln!(out, "  {compiled}")?;
+    }
     let columns = Columns::of(listing, layout);
     let mut last_source: Option<&SourceLocation> = None;
     for line in &listing.insns {

@@ -13,8 +13,10 @@ use crate::function::codegen::{AtomicUses, Callee, function_facts};
 use crate::image::{self, Error, Image};
 use crate::insn::vector::VectorWidth;
 use crate::listing::{Listing, code_of_findings};
+use crate::provenance::Optimisation;
 use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};
 use crate::request::Request;
+use crate::rule;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -35,6 +37,8 @@ pub struct Inspection {
     /// What `check` reports.
     pub report: Report,
     pub(super) arch: Arch,
+    /// Which parts no optimiser has seen.
+    optimisation: Optimisation,
     /// Functions with a name, by address.
     pub(super) functions: Vec<Named>,
     /// Calls by the callee's plain name.
@@ -110,7 +114,8 @@ fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspectio
             features: facts.features.minus(permitted),
         })
     });
-    Inspection { arch: image.arch, functions: functions.collect(), calls, report }
+    let optimisation = Optimisation::of(image, program);
+    Inspection { arch: image.arch, optimisation, functions: functions.collect(), calls, report }
 }
 
 /// A name demangled, without what compilers append: `.part.0`, `.constprop.1`, `.isra.0`, `.cold`, `.llvm.123`, and
@@ -137,6 +142,9 @@ pub struct FileDiff {
     pub arch: Cow<'static, str>,
     /// Levels that changed.
     pub levels: Vec<LevelChange>,
+    /// How much of the code no optimiser has seen, where that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimisation: Option<OptimisationChange>,
     /// Findings that only the new file has, the severest first.
     pub came: Vec<FindingGroup>,
     /// Findings that only the old file has, the severest first.
@@ -166,6 +174,22 @@ pub struct LevelChange {
     pub new: String,
     /// Whether it is higher now.
     pub raised: bool,
+}
+
+/// How much of a file's code no optimiser has seen, in two builds of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct OptimisationChange {
+    /// Unoptimised functions in the old file.
+    pub old_functions: u64,
+    /// Unoptimised functions in the new file.
+    pub new_functions: u64,
+    /// Their share of the old file's code, in per mille.
+    pub old_per_mille: u64,
+    /// Their share of the new file's code, in per mille.
+    pub new_per_mille: u64,
+    /// Whether the share is greater now.
+    pub worse: bool,
 }
 
 /// Like findings of one function.
@@ -254,14 +278,18 @@ impl FileDiff {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         let counts = [self.levels.len(), self.came.len(), self.went.len(), self.moved.len()];
-        counts.iter().sum::<usize>() + self.functions.len() + self.calls.len() == 0
+        self.optimisation.is_none()
+            && counts.iter().sum::<usize>() + self.functions.len() + self.calls.len() == 0
     }
 
-    /// Whether the new file is worse: it needs a higher level, or has findings of that severity or above that the old
-    /// one has not.
+    /// Whether the new file is worse: it needs a higher level, more of it is unoptimised, or it has findings of that severity or
+    /// above that the old one has not.
     pub fn is_worse(&self, from: Option<Severity>) -> bool {
         let is_level_worse = self.levels.iter().any(|level| level.what == "needed" && level.raised);
-        is_level_worse || from.is_some_and(|from| self.came.iter().any(|group| group.severity >= from))
+        let is_less_optimised = self.optimisation.is_some_and(|change| change.worse);
+        is_level_worse
+            || is_less_optimised
+            || from.is_some_and(|from| self.came.iter().any(|group| group.severity >= from))
     }
 }
 
@@ -286,10 +314,26 @@ pub fn compare(old: Option<&Inspection>, new: &Inspection) -> FileDiff {
     compare_findings(old, new, &mut diff);
     if let Some(old) = old {
         diff.levels = levels(old, new);
+        diff.optimisation = optimisation(&old.optimisation, &new.optimisation);
         compare_functions(old, new, &mut diff);
         compare_calls(old, new, &mut diff);
     }
     diff
+}
+
+/// The change of what no optimiser has seen, where it matters: releases gain and lose functions, so that a small one does not.
+fn optimisation(old: &Optimisation, new: &Optimisation) -> Option<OptimisationChange> {
+    const LEAST_PER_MILLE: u64 = 50;
+    let (before, after) = (old.per_mille(), new.per_mille());
+    let more = if after > before { new } else { old };
+    let is_changed = before.abs_diff(after) >= LEAST_PER_MILLE && more.is_notable();
+    is_changed.then(|| OptimisationChange {
+        old_functions: old.unoptimised_functions(),
+        new_functions: new.unoptimised_functions(),
+        old_per_mille: before,
+        new_per_mille: after,
+        worse: after > before,
+    })
 }
 
 /// What a level is as text, and how high.
@@ -350,8 +394,11 @@ fn by_key(inspection: &Inspection) -> Found<'_> {
 }
 
 fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileDiff) {
-    let before = old.map(by_key).unwrap_or_default();
-    let after = by_key(new);
+    let (before, mut after) = (old.map(by_key).unwrap_or_default(), by_key(new));
+    // What is of a whole file is compared as [`FileDiff::optimisation`].
+    let is_kept = |key: &Key| old.is_none() || !rule::is_of_whole_file(&key.1.0);
+    let before: Found<'_> = before.into_iter().filter(|(key, _)| is_kept(key)).collect();
+    after.retain(|key, _| is_kept(key));
     let (mut came, mut went): (BTreeMap<&Key, u64>, BTreeMap<&Key, u64>) = Default::default();
     for key in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
         let count = |map: &Found<'_>| map.get(key).map_or(0, |found| found.len() as u64);

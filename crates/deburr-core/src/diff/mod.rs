@@ -7,7 +7,7 @@ mod compare;
 mod functions;
 
 pub use compare::{
-    CallDiff, Change, FileDiff, FindingGroup, FunctionDiff, Inspection, LevelChange, Moved, compare, inspect,
-    inspect_with_code, plain_name, remaining,
+    CallDiff, Change, FileDiff, FindingGroup, FunctionDiff, Inspection, LevelChange, Moved,
+    OptimisationChange, compare, inspect, inspect_with_code, plain_name, remaining,
 };
 pub use functions::{BuiltFunction, FunctionPair, function_pairs};

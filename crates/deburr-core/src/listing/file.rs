@@ -4,6 +4,7 @@ use super::model::{Candidate, Target};
 use crate::Svma;
 use crate::function::{Function, Program};
 use crate::image::{self, Image};
+use crate::provenance::{Optimisation, explanation, frame_use};
 use crate::report::place_of;
 
 #[derive(Clone, Copy)]
@@ -17,6 +18,14 @@ impl File<'_> {
     pub(super) fn parts(self, whole: &Function) -> Vec<Function> {
         let all = self.program.functions().iter();
         all.filter(|part| self.program.whole(part) == whole).copied().collect()
+    }
+
+    /// How a function was compiled, and what says so.
+    pub(super) fn compiled(self, whole: &Function) -> String {
+        let File { image, program } = self;
+        let optimisation = Optimisation::of(image, program);
+        let stretch = optimisation.stretch_at(image.svma(whole.start));
+        explanation(frame_use(image, program, whole), stretch)
     }
 
     /// `parts`: all that it has.

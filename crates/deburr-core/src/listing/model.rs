@@ -77,6 +77,9 @@ pub struct Listing {
     pub arch: &'static str,
     /// The function.
     pub function: Candidate,
+    /// How it was compiled, and what says so; `None` for code of no function, and where that was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<String>,
     /// How many instructions it has.
     pub instructions: usize,
     /// Those shown, by address; those of split-off parts among them.

@@ -88,6 +88,7 @@ impl Part<'_> {
             path: String::new(),
             arch: image.arch.name(),
             function,
+            compiled: None,
             instructions: insns.len(),
             skipped_after: insns.len() - last.map_or(0, |last| last + 1),
             insns: listed,

@@ -2,7 +2,7 @@
 
 use super::annotate::permitted;
 use super::file::File;
-use super::model::{Candidate, ListingPlace, Shown, View};
+use super::model::{Candidate, Listing, ListingPlace, Shown, View};
 use super::part::{Part, Region};
 use crate::Svma;
 use crate::address::Extent;
@@ -42,8 +42,13 @@ pub fn listing(
         match file.find(place) {
             Found::At { function, focus } => {
                 let lines = SourceLines::of(image);
+                let compiled = match &function {
+                    Region::Function { whole, .. } => Some(file.compiled(whole)),
+                    Region::Loose(_) => None,
+                };
                 let part = Part { file, function, focus, view, permitted: permitted(image, request) };
-                Shown::Listing(Box::new(part.listing(report.findings, lines.as_ref())))
+                let listing = part.listing(report.findings, lines.as_ref());
+                Shown::Listing(Box::new(Listing { compiled, ..listing }))
             }
             Found::Several(candidates) => Shown::Several(candidates),
             Found::Nowhere => Shown::Nowhere(file.names().map(|(_, name)| image::demangle(name)).collect()),

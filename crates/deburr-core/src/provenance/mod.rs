@@ -1,16 +1,22 @@
-//! Provenance: whose code a function of a linked file is: its owner's, or that of a language's runtime or a C library that was
-//! linked into it.
+//! Provenance: whose code a function of a linked file is, and whether an optimiser has seen it.
 //!
-//! In: an image and its functions. Out: [`Origins`], which answers for an address. Names decide, with data from [`rows`]; a
+//! In: an image and its functions. Out: [`Optimisation`], the stretches of functions that no optimiser has seen, and [`Origins`],
+//! which answers for an address: the code is its owner's, or that of a language's runtime or a C library that was linked into
+//! it. Names decide, with data from [`rows`]; a
 //! function without a name is its owner's, and so is everything in a relocatable object, which nothing was linked into. A
 //! shared library that is itself the runtime, by its soname, is its owner's as a whole.
 
+mod frame;
+mod optimisation;
 mod origin;
 mod rows;
+mod stretch;
 
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Symbol, SymbolKind, SymbolOrigin, needed};
+pub use frame::FrameUse;
+pub use optimisation::{Optimisation, Stretch, explanation, frame_use};
 pub use origin::Origin;
 use rows::{GO_STANDARD, LIBRARY_SOURCES, REPLACEABLE, RUNTIME_SONAMES, RUST_CRATES, RUST_SYMBOLS};
 

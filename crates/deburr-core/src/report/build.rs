@@ -175,7 +175,9 @@ pub(crate) fn place(
         let compiler = maker(image, program, at, producers.as_ref());
         let placed = placed(finding, image, program, &mut names, lines.as_ref());
         let source = placed.source.as_ref().map(|source| source.file.as_str());
-        let origin = origins.as_ref().and_then(|origins| origins.at(image, program, at, source));
+        // What is found of a whole file is not only of the function that it is shown at.
+        let origins = origins.as_ref().filter(|_| !rule::is_of_whole_file(&placed.rule));
+        let origin = origins.and_then(|origins| origins.at(image, program, at, source));
         let counted = counts_runtime || origin.is_none() || rule::means_the_file_dies(&placed.rule);
         PlacedFinding { in_loop, calls, compiler, origin, counted, ..placed }
     });

@@ -13,6 +13,7 @@ use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
 use crate::insn::sweep::Wants;
+use crate::provenance::Optimisation;
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
@@ -101,6 +102,7 @@ pub struct Shared<'a> {
     shapes: OnceCell<Arc<[Shape]>>,
     data: OnceCell<Vec<Data<'a>>>,
     linkage: OnceCell<Linkage<'a>>,
+    optimisation: OnceCell<Optimisation>,
 }
 
 impl<'a> Context<'a> {
@@ -134,6 +136,20 @@ impl<'a> Context<'a> {
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
     }
 
+    /// Which parts of the file no optimiser has seen; worked out once, for the first user.
+    pub fn optimisation(&self) -> &Optimisation {
+        self.shared.optimisation.get_or_init(|| Optimisation::of(self.image, self.program))
+    }
+
+    /// What no optimiser has seen has no shape to compare.
+    fn shapes(&self) -> Arc<[Shape]> {
+        let mut shapes = shapes(self.image, self.program);
+        if !shapes.is_empty() {
+            shapes.retain(|shape| self.optimisation().stretch_at(shape.at).is_none());
+        }
+        shapes.into()
+    }
+
     fn file_claim(&self, claim: StatedClaim<'_>) -> FileClaim {
         let first = deburr_cpu::first_level(self.image.arch);
         let is_beyond_checks =
@@ -156,7 +172,7 @@ impl<'a> Context<'a> {
             arch: self.image.arch,
             guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
             shapes: match has_shapes {
-                true => self.shared.shapes.get_or_init(|| shapes(self.image, self.program).into()).clone(),
+                true => self.shared.shapes.get_or_init(|| self.shapes()).clone(),
                 false => Arc::default(),
             },
             claim: self.claim.map(|claim| self.file_claim(claim)),

@@ -24,6 +24,7 @@ mod spin_on_rmw;
 mod split_frame_reload;
 mod straddling_loop;
 mod unchecked_id_register;
+mod unoptimised_code;
 mod unrelaxed_spin_loop;
 mod wfe_without_event;
 mod yield_in_spin_loop;
@@ -55,6 +56,7 @@ pub const RULES: &[Rule] = &[
     split_frame_reload::RULE,
     straddling_loop::RULE,
     unchecked_id_register::RULE,
+    unoptimised_code::RULE,
     unrelaxed_spin_loop::RULE,
     wfe_without_event::RULE,
     yield_in_spin_loop::RULE,
@@ -63,6 +65,19 @@ pub const RULES: &[Rule] = &[
 /// Rules that guess what a loop costs, or that find much where little is to gain: with a profile they run by themselves, and
 /// only what is hot counts.
 pub const WHEN_HOT: [&str; 3] = [narrow_vectors::RULE.id, scalar_hot_loop::RULE.id, straddling_loop::RULE.id];
+
+/// Rules about what an optimiser made of code: they are silent where none has seen it.
+pub(crate) const ABOUT_OPTIMISED_CODE: [&str; 4] = [
+    narrow_store_wide_load::RULE.id,
+    narrow_vectors::RULE.id,
+    scalar_hot_loop::RULE.id,
+    straddling_loop::RULE.id,
+];
+
+/// Whether a rule's finding is about a file as a whole, so that builds of it are compared by what it counts.
+pub(crate) fn is_of_whole_file(id: &str) -> bool {
+    id == unoptimised_code::RULE.id
+}
 
 /// The rule whose findings say why a file dies, or may die: on a baseline, or on a claim.
 pub(crate) const fn of_answer(is_claim: bool) -> &'static str {

@@ -11,7 +11,7 @@ use super::number::counted;
 use super::style::Palette;
 use crate::args::fail_on::Failing;
 use deburr_core::Report;
-use deburr_core::diff::{CallDiff, FileDiff, FindingGroup};
+use deburr_core::diff::{CallDiff, FileDiff, FindingGroup, OptimisationChange};
 use deburr_core::finding::Severity;
 use deburr_core::report::{Answer, SCHEMA_VERSION};
 use html::drawn::DrawnFile;
@@ -238,6 +238,11 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
         let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
     }
+    if let Some(change) = &diff.optimisation {
+        let plain = optimisation_line(change);
+        let line = if change.worse { palette.severity(Severity::Error, &plain) } else { plain };
+        writeln!(out, "  {line}")?;
+    }
     findings(out, "came", &diff.came, summary, layout)?;
     findings(out, "went", &diff.went, summary, layout)?;
     let moved: Vec<String> = diff
@@ -256,6 +261,17 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
         }
     }
     Ok(())
+}
+
+/// `unoptimised code: none → 96 % (243 functions)`
+fn optimisation_line(change: &OptimisationChange) -> String {
+    let share = |per_mille: u64, functions: u64| match (per_mille, functions) {
+        (_, 0) => "none".to_owned(),
+        (0..10, _) => format!("below 1 % ({})", counted(functions, "function")),
+        _ => format!("{} % ({})", per_mille / 10, counted(functions, "function")),
+    };
+    let old = share(change.old_per_mille, change.old_functions);
+    format!("unoptimised code: {old} → {}", share(change.new_per_mille, change.new_functions))
 }
 
 /// An answer as people say it.

@@ -1,0 +1,316 @@
+//! Which parts of a file no optimiser has seen.
+//!
+//! In: an image and its functions. Out: [`Optimisation`]: stretches of neighbouring functions that were compiled at -O0, as Rust's
+//! `dev` profile, or by `go build -gcflags='-N -l'`. Each function's first instructions give a likelihood ([`FrameUse`]), and
+//! neighbours are judged together ([`stretches`]). `docs/provenance.md` has what the rates were measured on.
+
+use super::frame::FrameUse;
+use super::stretch::{PRICE_OF_CHANGE, PRICE_OF_EXCEPTION, stretches};
+use crate::address::{Extent, Svma};
+use crate::function::{Function, Program, block};
+use crate::image::{Image, SymbolOrigin};
+use crate::insn::Insn;
+use deburr_cpu::Arch;
+use rayon::prelude::*;
+
+/// Instructions of a function that are examined. Of SQLite's functions at -O0, 99 % show what they are within the first 30.
+const MAX_INSTRUCTIONS: usize = 96;
+/// Bytes at the start of a function in which -O0 code has stored something to its frame, if it has an argument or a local.
+const PROLOGUE_BYTES: usize = 64;
+/// Functions of at most this length say nothing: they hardly have room for a store and a load. PLT entries are 16 bytes long.
+const MAX_MUTE_BYTES: u64 = 16;
+/// Average length of an x86-64 instruction in bytes, for functions that are not decoded.
+const BYTES_PER_INSTRUCTION: u64 = 4;
+
+/// Loads of what a register holds, and idle jumps, by instruction: code without an optimiser has 0.025 (Go) to 0.13 (clang), with
+/// one 0.0000 to 0.005. The two rates of a Poisson process between which they are best distinguished.
+const RATE_WITHOUT: f32 = 0.03;
+const RATE_WITH: f32 = 0.003;
+/// What a stored argument says, or its absence.
+const ARGUMENT: f32 = 0.5;
+/// Bounds of what one function may say: hand-written or generated code is not to decide alone.
+const MIN_SCORE: f32 = -3.0;
+const MAX_SCORE: f32 = 5.0;
+
+/// Least score and number of functions of a stretch. Where it is most of its file, as in an object file, less will do.
+const MIN_STRETCH_SCORE: f32 = 30.0;
+const MIN_STRETCH_FUNCTIONS: usize = 40;
+const MIN_FILE_SCORE: f32 = 6.0;
+/// Least rate of a stretch, by the same measure. Unoptimised C has 0.05 and more, Rust 0.043. Clusters of optimised code with many
+/// spills (codecs, compressors) reach 0.036.
+const MIN_RATE: f32 = 0.04;
+/// The same in a file of which no optimiser has seen a large part. Parts of Rust's libraries have 0.038.
+const MIN_RATE_OF_EXCEPTION: f32 = 0.03;
+/// Least rate of idle jumps in Go: 0.06 without an optimiser. With one, a structure that arrives in registers is stored and loaded
+/// again, but no jump is idle.
+const MIN_IDLE_RATE_OF_GO: f32 = 0.02;
+/// Least functions of a stretch that load what a register holds.
+const MIN_WITNESSES: usize = 3;
+/// Least percentage of a stretch's functions that store an argument. Loops that were spilled around do not.
+const MIN_ARGUMENTS_PERCENT: usize = 40;
+/// The same in a file of which no optimiser has seen a large part. Rust's small generic functions have 13 in 100.
+const MIN_ARGUMENTS_PERCENT_OF_EXCEPTION: usize = 10;
+/// What is a large part, in per mille.
+const LARGE_PER_MILLE: u64 = 250;
+
+/// What a stretch must have.
+#[derive(Clone, Copy)]
+struct Demand {
+    price_of_change: f32,
+    rate: f32,
+    /// Percentage of functions that store an argument.
+    arguments: usize,
+    idle_rate: f32,
+}
+
+/// Least unoptimised bytes that matter where they are a small part of a file, but 0.1 % of it. What is compiled so on purpose is less: 14 KB of
+/// jitter entropy in libgcrypt, 6 KB of a stub for OpenACC in libgomp.
+const NOTABLE_BYTES: u64 = 32 << 10;
+/// Least part of a file's code that matters however small it is, in per mille.
+const NOTABLE_PER_MILLE: u64 = 100;
+
+/// Neighbouring functions that no optimiser has seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// From the first function to the end of the last.
+    pub extent: Extent,
+    /// Functions in it.
+    pub functions: u64,
+    /// Bytes of these functions.
+    pub bytes: u64,
+}
+
+/// How much of a file no optimiser has seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Optimisation {
+    /// Where, by address.
+    pub stretches: Vec<Stretch>,
+    /// All functions of the file, without parts and PLT entries.
+    pub functions: u64,
+    /// Bytes of all functions of the file.
+    pub bytes: u64,
+}
+
+impl Optimisation {
+    /// Judges all functions of a file.
+    pub fn of(image: &Image<'_>, program: &Program) -> Optimisation {
+        let functions: Vec<&Function> = own_functions(image, program).collect();
+        let uses: Vec<(u64, Option<FrameUse>)> = functions
+            .par_iter()
+            .map(|function| (function.extent(image).len(), candidate(image, program, function)))
+            .collect();
+        let scores: Vec<f32> =
+            uses.iter().map(|(length, found)| score(image.arch, *length, *found)).collect();
+        let bytes: u64 = uses.iter().map(|(length, _)| length).sum();
+        let accepted = |demand: Demand| {
+            let found = stretches(&scores, demand.price_of_change).into_iter().filter_map(|range| {
+                let (inside, scores) = (uses.get(range.clone())?, scores.get(range.clone())?);
+                let own: u64 = inside.iter().map(|(length, _)| length).sum();
+                let score = scores.iter().sum();
+                demand.is_met(inside, score, own > bytes / 2).then_some(())?;
+                let (first, last) = (functions.get(range.start)?, functions.get(range.end.checked_sub(1)?)?);
+                let extent = Extent { start: first.extent(image).start, end: last.extent(image).end };
+                Some(Stretch { extent, functions: range.len() as u64, bytes: own })
+            });
+            let stretches = found.collect();
+            Optimisation { stretches, functions: functions.len() as u64, bytes }
+        };
+        let demand = Demand {
+            price_of_change: PRICE_OF_CHANGE,
+            rate: MIN_RATE,
+            arguments: MIN_ARGUMENTS_PERCENT,
+            idle_rate: if image.build.is_go { MIN_IDLE_RATE_OF_GO } else { 0.0 },
+        };
+        let found = accepted(demand);
+        if found.per_mille() < LARGE_PER_MILLE {
+            return found;
+        }
+        // Where much is unoptimised, more is likely to be.
+        accepted(Demand {
+            price_of_change: PRICE_OF_EXCEPTION,
+            rate: MIN_RATE_OF_EXCEPTION,
+            arguments: MIN_ARGUMENTS_PERCENT_OF_EXCEPTION,
+            ..demand
+        })
+    }
+
+    /// The stretch that holds an address.
+    pub fn stretch_at(&self, svma: Svma) -> Option<&Stretch> {
+        let after = self.stretches.partition_point(|stretch| stretch.extent.start <= svma);
+        self.stretches.get(after.checked_sub(1)?).filter(|stretch| stretch.extent.contains(svma))
+    }
+
+    /// Functions that no optimiser has seen.
+    pub fn unoptimised_functions(&self) -> u64 {
+        self.stretches.iter().map(|stretch| stretch.functions).sum()
+    }
+
+    /// Their bytes.
+    pub fn unoptimised_bytes(&self) -> u64 {
+        self.stretches.iter().map(|stretch| stretch.bytes).sum()
+    }
+
+    /// Whether so much is unoptimised that it matters: more than what is compiled so on purpose, or a large part of a small file.
+    pub fn is_notable(&self) -> bool {
+        let per_mille = self.per_mille();
+        per_mille >= NOTABLE_PER_MILLE || per_mille > 0 && self.unoptimised_bytes() >= NOTABLE_BYTES
+    }
+
+    /// Their share of the file's code, in per mille.
+    pub fn per_mille(&self) -> u64 {
+        self.unoptimised_bytes().saturating_mul(1000).checked_div(self.bytes).unwrap_or(0)
+    }
+}
+
+/// How a function was compiled, and what says so, as one sentence.
+pub fn explanation(found: FrameUse, stretch: Option<&Stretch>) -> String {
+    let FrameUse { instructions, arguments, held, idle_jumps } = found;
+    let counted = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let jumps = match idle_jumps {
+        0 => String::new(),
+        _ => format!(", has {}", counted(idle_jumps, "idle jump")),
+    };
+    let what = format!(
+        "stores {} to its frame, loads {} that a register still holds{jumps} (first {})",
+        counted(arguments, "argument"),
+        counted(held, "value"),
+        counted(instructions, "instruction")
+    );
+    match stretch {
+        Some(stretch) if held + idle_jumps > 0 => {
+            format!("unoptimised: {what}; in a stretch of {} such functions", stretch.functions)
+        }
+        Some(stretch) => {
+            format!("unoptimised, by its {} neighbours: {what}", stretch.functions.saturating_sub(1))
+        }
+        None => format!("not in an unoptimised stretch: {what}"),
+    }
+}
+
+/// Functions that the file's compilers made, by address.
+fn own_functions<'p>(image: &'p Image<'_>, program: &'p Program) -> impl Iterator<Item = &'p Function> {
+    let is_plt = |function: &Function| {
+        program.symbol(function, image).is_some_and(|symbol| symbol.origin == SymbolOrigin::Plt)
+    };
+    program.functions().iter().filter(move |function| !function.is_part() && !is_plt(function))
+}
+
+/// What a function does with its frame.
+pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> FrameUse {
+    let extent = function.extent(image);
+    let insns: Vec<Insn> = block::decode_run(image, program, extent).take(MAX_INSTRUCTIONS).collect();
+    FrameUse::of(image.arch, extent, &insns)
+}
+
+/// The same, if it may have stored an argument or a result to its frame early on; others are not decoded.
+fn candidate(image: &Image<'_>, program: &Program, function: &Function) -> Option<FrameUse> {
+    let extent = function.extent(image);
+    let length = usize::try_from(extent.len()).ok()?.min(PROLOGUE_BYTES);
+    let prologue = image.bytes_at(extent.start)?.get(..length)?;
+    let may_store = match image.arch {
+        Arch::X86_64 => may_store_x86(prologue),
+        Arch::Aarch64 => {
+            prologue.as_chunks::<4>().0.iter().any(|word| may_store_a64(u32::from_le_bytes(*word)))
+        }
+    };
+    may_store.then(|| frame_use(image, program, function))
+}
+
+/// Whether bytes may hold `mov [rbp + n], register`, the same with rsp, with an immediate, or of a vector register. SDM volume 2,
+/// table 2-2: `mod` 1 or 2 with `rm` 5, or 4 and an SIB byte without index.
+fn may_store_x86(bytes: &[u8]) -> bool {
+    bytes.windows(3).any(|window| {
+        let [opcode, modrm, sib] = window else { return false };
+        let is_store = matches!(opcode, 0x88 | 0x89 | 0xc6 | 0xc7 | 0x11 | 0x29 | 0x7f | 0xd6);
+        let is_frame =
+            matches!(modrm & 0xc7, 0x45 | 0x85) || matches!(modrm & 0xc7, 0x04 | 0x44 | 0x84) && *sib == 0x24;
+        is_store && is_frame
+    })
+}
+
+/// Whether a word stores one of the registers 0 to 17 next to sp or x29. DDI 0487, C4.1.94.
+fn may_store_a64(word: u32) -> bool {
+    let is_store = word & 0x3bc0_0000 == 0x3900_0000 // str, unsigned offset
+        || word & 0x3be0_0c00 == 0x3800_0000 // stur
+        || word & 0x3bc0_0000 == 0x2900_0000; // stp
+    is_store && matches!(word >> 5 & 31, 29 | 31) && word & 31 < 18
+}
+
+/// The logarithm of how much more likely a function's code is without an optimiser than with one.
+fn score(arch: Arch, length: u64, found: Option<FrameUse>) -> f32 {
+    if length <= MAX_MUTE_BYTES {
+        return 0.0;
+    }
+    let bytes = if arch == Arch::Aarch64 { 4 } else { BYTES_PER_INSTRUCTION };
+    let estimated = (length / bytes).min(MAX_INSTRUCTIONS as u64) as u32;
+    let found = found.unwrap_or(FrameUse { instructions: estimated, ..FrameUse::default() });
+    let events = events(&found) as f32;
+    let expected = found.instructions as f32 * (RATE_WITHOUT - RATE_WITH);
+    let arguments = if found.arguments > 0 { ARGUMENT } else { -ARGUMENT };
+    (events * (RATE_WITHOUT / RATE_WITH).ln() - expected + arguments).clamp(MIN_SCORE, MAX_SCORE)
+}
+
+impl Demand {
+    /// Whether a stretch is one: enough of its functions store their arguments, and load what a register holds.
+    fn is_met(self, inside: &[(u64, Option<FrameUse>)], score: f32, is_most: bool) -> bool {
+        let uses = || inside.iter().filter_map(|(_, found)| *found);
+        let storing = uses().filter(|found| found.arguments > 0).count();
+        let witnesses = uses().filter(|found| events(found) > 0).count();
+        let telling = inside.iter().filter(|(length, _)| *length > MAX_MUTE_BYTES).count();
+        let count: u32 = uses().map(|found| events(&found)).sum();
+        let idle: u32 = uses().map(|found| found.idle_jumps).sum();
+        let examined = uses().map(|found| found.instructions).sum::<u32>() as f32;
+        let (least, least_functions) = match is_most {
+            true => (MIN_FILE_SCORE, MIN_WITNESSES),
+            false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS),
+        };
+        score >= least
+            && inside.len() >= least_functions
+            && witnesses >= MIN_WITNESSES
+            && storing * 100 >= telling * self.arguments
+            && count as f32 >= examined * self.rate
+            && idle as f32 >= examined * self.idle_rate
+    }
+}
+
+/// What an optimiser would have removed.
+fn events(found: &FrameUse) -> u32 {
+    found.held.saturating_add(found.idle_jumps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARGUMENT_STORED: FrameUse = FrameUse { instructions: 20, arguments: 1, held: 2, idle_jumps: 0 };
+
+    #[test]
+    fn a_prologue_that_stores_is_seen_without_decoding() {
+        assert!(may_store_x86(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xfc])); // mov [rbp - 4], edi
+        assert!(may_store_x86(&[0x48, 0x89, 0x7c, 0x24, 0x08])); // mov [rsp + 8], rdi
+        assert!(!may_store_x86(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x3e])); // mov [rsi], edi
+        assert!(may_store_a64(0xf900_07e0)); // str x0, [sp, #8]
+        assert!(may_store_a64(0xb81f_c3a0)); // stur w0, [x29, #-4]
+        assert!(may_store_a64(0xa901_07e0)); // stp x0, x1, [sp, #16]
+        assert!(!may_store_a64(0xa901_53f3)); // stp x19, x20, [sp, #16]
+        assert!(!may_store_a64(0xf940_07e0)); // ldr x0, [sp, #8]
+    }
+
+    #[test]
+    fn short_functions_say_nothing_and_none_says_more_than_its_bound() {
+        assert_eq!(score(Arch::X86_64, 16, Some(ARGUMENT_STORED)), 0.0);
+        assert!(score(Arch::X86_64, 80, Some(ARGUMENT_STORED)) > 3.0);
+        assert!(score(Arch::Aarch64, 80, None) < 0.0);
+        let much = FrameUse { held: u32::MAX, idle_jumps: 1, ..ARGUMENT_STORED };
+        assert_eq!(score(Arch::X86_64, 80, Some(much)), MAX_SCORE);
+        assert_eq!(score(Arch::X86_64, u64::MAX, None), MIN_SCORE);
+    }
+
+    #[test]
+    fn what_is_compiled_so_on_purpose_is_not_notable() {
+        let jitter = Stretch { extent: Extent::default(), functions: 78, bytes: 13_794 };
+        let library = Optimisation { stretches: vec![jitter], functions: 1_716, bytes: 900_000 };
+        assert!(!library.is_notable());
+        assert!(Optimisation { bytes: 100_000, ..library }.is_notable());
+    }
+}
