@@ -1,6 +1,6 @@
 //! Prints what each function of a file does with its frame, and whether it is in an unoptimised stretch, for
 //! `scripts/optimisation`: address, length, instructions, stored arguments, whether in a stretch, held loads, idle jumps, name.
-#![expect(clippy::print_stdout, reason = "it is a program")]
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program, and reads files")]
 
 use deburr_core::provenance::{Optimisation, frame_use};
 

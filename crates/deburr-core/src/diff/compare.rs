@@ -696,4 +696,17 @@ mod tests {
         }
         assert!(!remaining(&new, &new).is_empty());
     }
+
+    #[test]
+    fn a_build_that_has_lost_its_optimisation_is_worse_and_one_that_has_it_again_is_not() {
+        let optimised = inspected(include_bytes!("../../fixtures/unoptimised_code/miss-og.o"));
+        let unoptimised = inspected(include_bytes!("../../fixtures/unoptimised_code/hit-gcc.o"));
+        let lost = compare(Some(&optimised), &unoptimised);
+        assert!(lost.is_worse(None));
+        let change = lost.optimisation.unwrap();
+        assert_eq!((change.old_functions, change.new_functions, change.worse), (0, 3, true));
+        let regained = compare(Some(&unoptimised), &optimised);
+        assert!(!regained.is_worse(Some(Severity::Note)) && regained.optimisation.is_some());
+        assert!(compare(Some(&unoptimised), &unoptimised).is_empty());
+    }
 }

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 
 /// Instructions of a function that are examined. Of SQLite's functions at -O0, 99 % show what they are within the first 30.
 const MAX_INSTRUCTIONS: usize = 96;
-/// Bytes at the start of a function in which -O0 code has stored something to its frame, if it has an argument or a local.
-const PROLOGUE_BYTES: usize = 64;
+/// Bytes at the start of a function in which -O0 code has loaded what it stored, if it has an argument or a local.
+const FILTERED_BYTES: usize = 160;
 /// Functions of at most this length say nothing: they hardly have room for a store and a load. PLT entries are 16 bytes long.
 const MAX_MUTE_BYTES: u64 = 16;
 /// Average length of an x86-64 instruction in bytes, for functions that are not decoded.
@@ -39,7 +39,8 @@ const MIN_FILE_SCORE: f32 = 6.0;
 /// Least rate of a stretch, by the same measure. Unoptimised C has 0.05 and more, Rust 0.043. Clusters of optimised code with many
 /// spills (codecs, compressors) reach 0.036.
 const MIN_RATE: f32 = 0.04;
-/// The same in a file of which no optimiser has seen a large part. Parts of Rust's libraries have 0.038.
+/// The same of a stretch that is most of its file, and in a file of which no optimiser has seen a large part. Parts of Rust's
+/// libraries have 0.038, as Debian's dmsetup.
 const MIN_RATE_OF_EXCEPTION: f32 = 0.03;
 /// Least rate of idle jumps in Go: 0.06 without an optimiser. With one, a structure that arrives in registers is stored and loaded
 /// again, but no jump is idle.
@@ -202,38 +203,105 @@ pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> F
     FrameUse::of(image.arch, extent, &insns)
 }
 
-/// The same, if it may have stored an argument or a result to its frame early on; others are not decoded.
+/// The same, if its bytes may load from a slot of the frame that they have stored to, or jump to the next instruction; others are
+/// not decoded.
 fn candidate(image: &Image<'_>, program: &Program, function: &Function) -> Option<FrameUse> {
     let extent = function.extent(image);
-    let length = usize::try_from(extent.len()).ok()?.min(PROLOGUE_BYTES);
-    let prologue = image.bytes_at(extent.start)?.get(..length)?;
-    let may_store = match image.arch {
-        Arch::X86_64 => may_store_x86(prologue),
-        Arch::Aarch64 => {
-            prologue.as_chunks::<4>().0.iter().any(|word| may_store_a64(u32::from_le_bytes(*word)))
-        }
+    let length = usize::try_from(extent.len()).ok()?.min(FILTERED_BYTES);
+    let start = image.bytes_at(extent.start)?.get(..length)?;
+    let may_tell = match image.arch {
+        Arch::X86_64 => may_tell_x86(start),
+        Arch::Aarch64 => may_tell_a64(start),
     };
-    may_store.then(|| frame_use(image, program, function))
+    may_tell.then(|| frame_use(image, program, function))
 }
 
-/// Whether bytes may hold `mov [rbp + n], register`, the same with rsp, with an immediate, or of a vector register. SDM volume 2,
-/// table 2-2: `mod` 1 or 2 with `rm` 5, or 4 and an SIB byte without index.
-fn may_store_x86(bytes: &[u8]) -> bool {
-    bytes.windows(3).any(|window| {
-        let [opcode, modrm, sib] = window else { return false };
-        let is_store = matches!(opcode, 0x88 | 0x89 | 0xc6 | 0xc7 | 0x11 | 0x29 | 0x7f | 0xd6);
-        let is_frame =
-            matches!(modrm & 0xc7, 0x45 | 0x85) || matches!(modrm & 0xc7, 0x04 | 0x44 | 0x84) && *sib == 0x24;
-        is_store && is_frame
+/// Offsets from the frame that were stored to, by their low 8 bits.
+#[derive(Default)]
+struct StoredSlots([u64; 4]);
+
+impl StoredSlots {
+    fn bit(offset: u8) -> (usize, u64) {
+        (usize::from(offset >> 6), 1 << (offset & 63))
+    }
+
+    fn insert(&mut self, offset: u8) {
+        let (word, bit) = StoredSlots::bit(offset);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
+        }
+    }
+
+    fn contains(&self, offset: u8) -> bool {
+        let (word, bit) = StoredSlots::bit(offset);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
+    }
+}
+
+/// Whether bytes may hold `mov [rbp + n], register` and then an instruction with the same operand, the same with rsp, or a jump to
+/// the next instruction. Every byte is taken for an opcode. SDM volume 2, table 2-2: `mod` 1 or 2 with `rm` 5, or 4 and an SIB byte
+/// without index.
+fn may_tell_x86(bytes: &[u8]) -> bool {
+    let mut stored = StoredSlots::default();
+    bytes.windows(4).any(|window| {
+        let &[opcode, modrm, first, second] = window else { return false };
+        let slot = match modrm & 0xc7 {
+            0x45 | 0x85 => first,
+            0x44 | 0x84 if first == 0x24 => second,
+            0x04 if first == 0x24 => 0,
+            // jmp +0; jcc over a short jump, and over a long one.
+            _ => {
+                let is_idle = matches!(window, [0xeb, 0, ..] | [0xe9, 0, 0, 0] | [0x70..=0x7f, 2, 0xeb, _])
+                    || matches!(window, [0x70..=0x7f, 5, 0xe9, _] | [0x80..=0x8f, 5, 0, 0]);
+                return is_idle;
+            }
+        };
+        match opcode {
+            0x88 | 0x89 | 0xc6 | 0xc7 => stored.insert(slot),
+            _ => return stored.contains(slot),
+        }
+        false
     })
 }
 
-/// Whether a word stores one of the registers 0 to 17 next to sp or x29. DDI 0487, C4.1.94.
-fn may_store_a64(word: u32) -> bool {
-    let is_store = word & 0x3bc0_0000 == 0x3900_0000 // str, unsigned offset
-        || word & 0x3be0_0c00 == 0x3800_0000 // stur
-        || word & 0x3bc0_0000 == 0x2900_0000; // stp
-    is_store && matches!(word >> 5 & 31, 29 | 31) && word & 31 < 18
+/// The same of A64: a store next to sp or x29, and a load with the same offset; a branch over a jump, or a jump to the next word.
+/// DDI 0487, C4.1.94.
+fn may_tell_a64(bytes: &[u8]) -> bool {
+    /// `b` to the next word.
+    const IDLE: u32 = 0x1400_0001;
+    let mut stored = StoredSlots::default();
+    let mut was_skipping = false;
+    bytes.as_chunks::<4>().0.iter().any(|bytes| {
+        let word = u32::from_le_bytes(*bytes);
+        let is_idle = word == IDLE || was_skipping && word >> 26 == 5;
+        // b.cond, cbz, cbnz; tbz, tbnz: over one word.
+        was_skipping = (word >> 24 == 0x54 || word & 0x7e00_0000 == 0x3400_0000) && word >> 5 & 0x7_ffff == 2
+            || word & 0x7e00_0000 == 0x3600_0000 && word >> 5 & 0x3fff == 2;
+        if is_idle {
+            return true;
+        }
+        // Of vector registers, whose bit is 26, nothing counts.
+        let (slot, is_load, pair) = if word & 0x3f00_0000 == 0x3900_0000 {
+            ((word >> 10 & 0xfff) << (word >> 30), word & 0x00c0_0000 != 0, None)
+        } else if word & 0x3f20_0c00 == 0x3800_0000 {
+            (word >> 12 & 0x1ff, word & 0x00c0_0000 != 0, None)
+        } else if word & 0x3f80_0000 == 0x2900_0000 {
+            let size = if word >> 31 == 1 { 8 } else { 4 };
+            let slot = (word >> 15 & 0x7f).wrapping_mul(size);
+            (slot, word & 0x0040_0000 != 0, Some(slot.wrapping_add(size)))
+        } else {
+            return false;
+        };
+        if !matches!(word >> 5 & 31, 29 | 31) {
+            return false;
+        }
+        let slots = [Some(slot), pair].into_iter().flatten().map(|slot| slot as u8);
+        if is_load {
+            return slots.into_iter().any(|slot| stored.contains(slot));
+        }
+        slots.for_each(|slot| stored.insert(slot));
+        false
+    })
 }
 
 /// The logarithm of how much more likely a function's code is without an optimiser than with one.
@@ -260,15 +328,15 @@ impl Demand {
         let count: u32 = uses().map(|found| events(&found)).sum();
         let idle: u32 = uses().map(|found| found.idle_jumps).sum();
         let examined = uses().map(|found| found.instructions).sum::<u32>() as f32;
-        let (least, least_functions) = match is_most {
-            true => (MIN_FILE_SCORE, MIN_WITNESSES),
-            false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS),
+        let (least, least_functions, rate) = match is_most {
+            true => (MIN_FILE_SCORE, MIN_WITNESSES, MIN_RATE_OF_EXCEPTION),
+            false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS, self.rate),
         };
         score >= least
             && inside.len() >= least_functions
             && witnesses >= MIN_WITNESSES
             && storing * 100 >= telling * self.arguments
-            && count as f32 >= examined * self.rate
+            && count as f32 >= examined * rate
             && idle as f32 >= examined * self.idle_rate
     }
 }
@@ -285,15 +353,24 @@ mod tests {
     const ARGUMENT_STORED: FrameUse = FrameUse { instructions: 20, arguments: 1, held: 2, idle_jumps: 0 };
 
     #[test]
-    fn a_prologue_that_stores_is_seen_without_decoding() {
-        assert!(may_store_x86(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xfc])); // mov [rbp - 4], edi
-        assert!(may_store_x86(&[0x48, 0x89, 0x7c, 0x24, 0x08])); // mov [rsp + 8], rdi
-        assert!(!may_store_x86(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x3e])); // mov [rsi], edi
-        assert!(may_store_a64(0xf900_07e0)); // str x0, [sp, #8]
-        assert!(may_store_a64(0xb81f_c3a0)); // stur w0, [x29, #-4]
-        assert!(may_store_a64(0xa901_07e0)); // stp x0, x1, [sp, #16]
-        assert!(!may_store_a64(0xa901_53f3)); // stp x19, x20, [sp, #16]
-        assert!(!may_store_a64(0xf940_07e0)); // ldr x0, [sp, #8]
+    fn only_what_may_load_from_where_it_stored_is_decoded() {
+        // mov [rbp - 4], edi; mov eax, [rbp - 4]
+        assert!(may_tell_x86(&[0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xfc, 0x8b, 0x45, 0xfc, 0x5d]));
+        // mov [rsp + 8], rdi; mov rax, [rsp + 8]
+        assert!(may_tell_x86(&[0x48, 0x89, 0x7c, 0x24, 0x08, 0x48, 0x8b, 0x44, 0x24, 0x08]));
+        // mov [rsp + 8], rdi; mov rax, [rsp + 16]
+        assert!(!may_tell_x86(&[0x48, 0x89, 0x7c, 0x24, 0x08, 0x48, 0x8b, 0x44, 0x24, 0x10]));
+        assert!(may_tell_x86(&[0x90, 0xeb, 0x00, 0x90, 0x90])); // jmp +0
+        assert!(may_tell_x86(&[0x75, 0x02, 0xeb, 0x10])); // jne +2; jmp
+        let a64 = |words: &[u32]| {
+            may_tell_a64(&words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())
+        };
+        assert!(a64(&[0xf900_07e0, 0xf940_07e1])); // str x0, [sp, #8]; ldr x1, [sp, #8]
+        assert!(a64(&[0xb81f_c3a0, 0xb85f_c3a1])); // stur w0, [x29, #-4]; ldur w1, [x29, #-4]
+        assert!(a64(&[0xa901_07e0, 0xf940_0fe8])); // stp x0, x1, [sp, #16]; ldr x8, [sp, #24]
+        assert!(!a64(&[0xf900_07e0, 0xf940_0be1])); // str x0, [sp, #8]; ldr x1, [sp, #16]
+        assert!(a64(&[0x1400_0001])); // b +4
+        assert!(a64(&[0x5400_004a, 0x1400_0010])); // b.ge +8; b
     }
 
     #[test]

@@ -60,12 +60,16 @@ fn trimmed(scores: &[f32], stretch: Range<usize>) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
+    fn bounds(scores: &[f32]) -> Vec<(usize, usize)> {
+        stretches(scores, PRICE_OF_CHANGE).into_iter().map(|range| (range.start, range.end)).collect()
+    }
+
     #[test]
     fn a_run_of_functions_without_optimiser_is_found_among_others() {
         let mut scores = vec![-1.0; 40];
         scores.extend([4.0, 3.0, -0.5, 4.0, 0.0, 4.0, 5.0, 4.0, 5.0, 4.0]);
         scores.extend(vec![-1.0; 40]);
-        assert_eq!(stretches(&scores, PRICE_OF_CHANGE), [40..50]);
+        assert_eq!(bounds(&scores), [(40, 50)]);
     }
 
     #[test]
@@ -73,14 +77,14 @@ mod tests {
         let mut scores = vec![-1.0; 40];
         scores.extend([5.0, 5.0, 5.0, 5.0]);
         scores.extend(vec![-1.0; 40]);
-        assert_eq!(stretches(&scores, PRICE_OF_CHANGE), []);
+        assert_eq!(bounds(&scores), []);
     }
 
     #[test]
     fn a_file_may_be_without_optimiser_from_beginning_to_end() {
-        assert_eq!(stretches(&[0.0, 4.0, 4.0, -0.2, 4.0, 0.0], PRICE_OF_CHANGE), [1..5]);
-        assert_eq!(stretches(&[4.0], PRICE_OF_CHANGE), []);
-        assert_eq!(stretches(&[], PRICE_OF_CHANGE), []);
+        assert_eq!(bounds(&[0.0, 4.0, 4.0, -0.2, 4.0, 0.0]), [(1, 5)]);
+        assert_eq!(bounds(&[4.0]), []);
+        assert_eq!(bounds(&[]), []);
     }
 
     #[test]
@@ -88,6 +92,6 @@ mod tests {
         let mut scores = vec![4.0; 10];
         scores.extend(vec![-2.0; 20]);
         scores.extend(vec![4.0; 10]);
-        assert_eq!(stretches(&scores, PRICE_OF_CHANGE), [0..10, 30..40]);
+        assert_eq!(bounds(&scores), [(0, 10), (30, 40)]);
     }
 }
