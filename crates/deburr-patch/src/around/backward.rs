@@ -45,7 +45,7 @@ impl Reaching {
     }
 
     /// Puts a place in; whether it is new.
-    fn insert(&mut self, at: CodeOffset) -> bool {
+    pub(crate) fn insert(&mut self, at: CodeOffset) -> bool {
         let (page, word, bit) = place(at);
         if self.pages.len() <= page {
             self.pages.resize_with(page + 1, || None);

@@ -38,6 +38,7 @@ pub use obstacle::{Detail, Obstacle};
 pub(crate) use spinning::comes_back;
 
 use crate::semantics::{Insn, decode, effects};
+use after_call::AfterCall;
 use deburr_core::address::{Extent, Svma};
 use deburr_core::function::Program;
 use deburr_core::image::Image;
@@ -58,6 +59,7 @@ pub(crate) struct Surroundings<'f, 'a> {
     flow: OnceLock<Flow<'f, 'a>>,
     monitor: OnceLock<Monitor>,
     liveness: Liveness,
+    after_call: OnceLock<AfterCall>,
     ordered: OnceLock<Option<Svma>>,
 }
 
@@ -69,6 +71,7 @@ impl<'f, 'a> Surroundings<'f, 'a> {
             flow: OnceLock::new(),
             monitor: OnceLock::new(),
             liveness: Liveness::default(),
+            after_call: OnceLock::new(),
             ordered: OnceLock::new(),
         }
     }
@@ -90,7 +93,7 @@ impl<'f, 'a> Surroundings<'f, 'a> {
 
     /// Whether nothing after a call reads a register that the call of a helper would have overwritten.
     pub(crate) fn is_free_of_call(&self, after: Svma) -> bool {
-        after_call::is_free(self.flow(), after)
+        self.after_call.get_or_init(|| AfterCall::of(self.flow())).is_free(self.flow(), after)
     }
 
     /// Whether something in the file is ordered by barriers only.
