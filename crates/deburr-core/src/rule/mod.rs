@@ -9,6 +9,7 @@ mod context;
 mod contradicted_check;
 mod dispatched_leaf;
 mod far_atomic_on_private_line;
+mod interposable_call;
 mod isa_note_missing;
 mod llsc_loop;
 mod llsc_pair;
@@ -41,6 +42,7 @@ pub const RULES: &[Rule] = &[
     contradicted_check::RULE,
     dispatched_leaf::RULE,
     far_atomic_on_private_line::RULE,
+    interposable_call::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
     llsc_pair::RULE,

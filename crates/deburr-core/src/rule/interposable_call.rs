@@ -1,0 +1,127 @@
+//! `interposable-call`: calls of a shared library's own exported functions through its procedure linkage table. One finding a file.
+
+use super::{Context, Rule};
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::image::{Image, Kind, SymbolOrigin, demangle};
+use crate::insn::{self, ClassSet, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Calls of a file that are reported: a few are not worth a flag.
+const FEW: usize = 10;
+/// Callees that a message names.
+const NAMED: usize = 3;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "interposable-call",
+    summary: "calls of a library's own functions through its procedure linkage table",
+    severity: "note",
+    page: include_str!("../../pages/interposable-call.md"),
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (4, 0), "-fvisibility=hidden"),
+        Remedy::new(Compiler::Gcc, (1, 0), "-Wl,-Bsymbolic-functions"),
+        Remedy::new(Compiler::Clang, (1, 0), "-fvisibility=hidden"),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-Bsymbolic-functions"),
+    ],
+    preview: true,
+    // What it costs is the inlining that it forbids.
+    benchmark: None,
+    wants: Wants::classes(ClassSet::EMPTY),
+    check,
+};
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    finding(context).into_iter().collect()
+}
+
+fn finding(context: &Context<'_>) -> Option<Finding> {
+    let (image, program) = (context.image, context.program);
+    let entries = own_entries(context);
+    if image.kind == Kind::Relocatable || entries.is_empty() {
+        return None;
+    }
+    let transfers = program.calls().chain(program.jumps());
+    let calls: Vec<(CodeOffset, &str)> =
+        transfers.filter_map(|edge| Some((edge.from, *entries.get(&image.svma(edge.to))?))).collect();
+    if calls.len() < FEW {
+        return None;
+    }
+    let mut callees: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut callers: BTreeMap<CodeOffset, (u64, CodeOffset)> = BTreeMap::new();
+    for &(from, callee) in &calls {
+        *callees.entry(callee).or_default() += 1;
+        let function = program.function_at(from).map_or(from, |function| program.whole(function).start);
+        callers.entry(function).or_insert((0, from)).0 += 1;
+    }
+    let mut most: Vec<(&str, u64)> = callees.iter().map(|(&callee, &count)| (callee, count)).collect();
+    most.sort_by_key(|&(callee, count)| (std::cmp::Reverse(count), callee));
+    // The first call of the function that has most.
+    let (&(_, at), _) =
+        callers.values().zip(0..).max_by_key(|&(&(count, _), index)| (count, std::cmp::Reverse(index)))?;
+    let named: Vec<String> =
+        most.iter().take(NAMED).map(|(callee, count)| format!("{} ({count})", demangle(callee))).collect();
+    let message = format!(
+        "{} calls of {} functions that the file itself exports go through its procedure linkage table: {}",
+        calls.len(),
+        callees.len(),
+        named.join(", ")
+    );
+    let evidence = vec![
+        ("calls", Value::Number(calls.len() as u64)),
+        ("callees", Value::Number(callees.len() as u64)),
+        ("callers", Value::Number(callers.len() as u64)),
+        ("exports", Value::Number(context.linkage().named_exports.len() as u64)),
+        ("most_called", Value::Text(named.join(", ").into())),
+    ];
+    let at = image.svma(at);
+    Some(Finding {
+        rule: RULE.id,
+        at,
+        extent: Extent::sized(at, length(image, at)),
+        severity: Severity::Note,
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    })
+}
+
+/// The entries of the procedure linkage table that lead to a function of the file itself, each with its name.
+fn own_entries<'c>(context: &'c Context<'_>) -> HashMap<Svma, &'c str> {
+    let symbols = context.image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let entries: Vec<(Svma, &str)> =
+        symbols.filter_map(|symbol| Some((symbol.svma, symbol.name.strip_suffix("@plt")?))).collect();
+    if entries.is_empty() {
+        return HashMap::new();
+    }
+    let exports: HashSet<&str> = context.linkage().named_exports.iter().map(|export| export.name).collect();
+    let own =
+        entries.into_iter().filter(|(_, name)| exports.contains(name) && !is_meant_to_be_replaced(name));
+    own.collect()
+}
+
+/// Whether programs replace a function on purpose: allocators, and C++'s replaceable functions (`[replacement.functions]`).
+fn is_meant_to_be_replaced(name: &str) -> bool {
+    const ALLOCATORS: [&str; 13] = [
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "free",
+        "cfree",
+        "memalign",
+        "aligned_alloc",
+        "posix_memalign",
+        "valloc",
+        "pvalloc",
+        "malloc_usable_size",
+        "malloc_trim",
+    ];
+    let is_operator = ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|start| name.starts_with(start));
+    ALLOCATORS.contains(&name) || is_operator
+}
+
+fn length(image: &Image<'_>, at: Svma) -> u64 {
+    let insn = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
+    insn.map_or(1, |insn| insn.length.into())
+}
