@@ -61,9 +61,9 @@ impl Beside {
         rows.dedup_by_key(|row| row.start);
         let mut beside = Beside { rows, distances: Distances::default() };
         beside.follow_to_jumps();
-        if beside.rows_that_jump().next().is_some() {
-            beside.distances = Distances::of(image, &starts, |at| beside.word(at));
-        }
+        let word = |at: Svma| beside.word_that_jumps(at);
+        let starts: Vec<Svma> = starts.into_iter().filter(|&at| word(at).is_some()).collect();
+        beside.distances = Distances::of(image, &starts, word);
         beside
     }
 
@@ -88,6 +88,12 @@ impl Beside {
             pending.extend(next.into_iter().chain(to).filter(|to| seen.insert(*to)));
         }
         false
+    }
+
+    /// The word at an address, in a row that leads to a computed jump.
+    fn word_that_jumps(&self, at: Svma) -> Option<u32> {
+        let row = self.rows.get(self.row_of(at)?)?;
+        self.word(at).filter(|_| row.may_jump)
     }
 
     fn word(&self, at: Svma) -> Option<u32> {

@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// Sums that a register may have; one with more may have any.
 const SUMS: usize = 8;
 
+/// Instructions that are followed, of some 2 KiB each; where there are more, a jump may add any.
+const MOST: usize = 1 << 16;
+
 /// The constants that jumps add to pointers.
 #[derive(Debug, Default)]
 pub(crate) struct Distances {
@@ -40,6 +43,10 @@ impl Distances {
         let mut pending: Vec<(Svma, State)> = starts.iter().map(|&at| (at, State::unknown())).collect();
         let mut found = Distances::default();
         while let Some((at, new)) = pending.pop() {
+            if states.len() > MOST {
+                found.unknown = Some(at);
+                break;
+            }
             let Some(word) = word(at) else { continue };
             let state = match states.get_mut(&at) {
                 Some(before) => match before.join(&new) {
