@@ -52,6 +52,22 @@ f:
  str x8,[x5]
  ldr x7,[x5]
  str x5,[x7,#-8]
+#elif defined BACK_BY_INDEX
+ add x8,x29,#40
+ str x8,[x29,#16]
+ mov x6,#16
+ ldr x7,[x29,x6]
+ str x5,[x7,#-8]
+#elif defined BACK_BY_VECTOR
+ add x8,x29,#40
+ str x8,[x29,#16]
+ ldr d0,[x29,#16]
+ fmov x7,d0
+ str x5,[x7,#-8]
+#elif defined LOW_HALF
+ add x8,x29,#40
+ mov w7,w8
+ str x5,[x7,#-8]
 #elif defined BLOCK_OF_ZEROS
  add x8,x29,#40
  dc zva,x8

@@ -12,7 +12,7 @@
 
 use super::flow::{Flow, edges};
 use deburr_core::address::CodeOffset;
-use deburr_core::insn::{self, Class, Insn};
+use deburr_core::insn::{self, Insn};
 use std::collections::{HashMap, HashSet};
 
 /// Instructions of a callee among which its returns are looked for.
@@ -124,34 +124,9 @@ impl Walk<'_, '_, '_> {
         for &jump in flow.unknown_jumps(at) {
             self.add(jump);
         }
-        if pointers == Pointers::Followed && self.flow.is_pointed_to(at) && !self.tries_again(at) {
+        if pointers == Pointers::Followed && self.flow.is_pointed_to(at) {
             self.add_indirect();
         }
-    }
-
-    /// Whether a place is within a loop of exclusives in a file at a fixed address, whose data may have its address by chance. Whoever
-    /// comes there without a monitor of their own stores nothing, which an armed one allows as well, and then loads.
-    fn tries_again(&self, at: CodeOffset) -> bool {
-        /// Instructions of the longest loop.
-        const LONGEST: u32 = 16;
-        let flow = self.flow;
-        let is = |at: CodeOffset, class: Class| flow.decode(at).is_some_and(|insn| insn.class == class);
-        let goes_on = |at: &CodeOffset| flow.decode(*at).is_some_and(|insn| insn.flow == insn::Flow::Next);
-        let mut rest = (0..LONGEST).map(|index| at + 4 * index).take_while(goes_on);
-        let Some(store) = rest.find(|&at| is(at, Class::StoreExclusive)) else { return false };
-        let branch = store + 4;
-        let (Some(stored), Some(branched)) = (flow.word(store), flow.word(branch)) else { return false };
-        // cbnz of the status
-        let is_retry = branched & 0xff00_0000 == 0x3500_0000 && branched & 31 == stored >> 16 & 31;
-        let to = edges::distance(branched).filter(|_| is_retry).map(|by| flow.image.svma(branch).offset(by));
-        let Some(start) = to.and_then(|to| flow.image.code_offset(to)).filter(|&start| start < at) else {
-            return false;
-        };
-        let before = start.words_until(at);
-        flow.image.is_fixed
-            && before.len() < LONGEST as usize
-            && before.clone().all(|at| goes_on(&at))
-            && before.clone().any(|at| is(at, Class::LoadExclusive))
     }
 
     /// From after a call, goes on at the returns of what it calls; whether every path through that is

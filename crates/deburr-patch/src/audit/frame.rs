@@ -79,16 +79,23 @@ fn is_reached(
             Put::At(place) if saved.contains(&place) => {}
             Put::At(place) => {
                 saved.push(place);
-                pending.extend(
-                    (0..words.len()).filter(|&at| words.get(at).is_some_and(|word| loaded(*word).is_some())),
-                );
+                let loads = |word: &u32| loaded(*word).is_some() || loads_elsewhere(*word);
+                let again = words.iter().enumerate().filter(|(_, word)| loads(word));
+                pending.extend(again.map(|(at, _)| at));
             }
             Put::Unknown => return true,
         }
         let overlaps = |place: &Place, other: &Place| {
             place.base != other.base || place.at < other.at + other.size && other.at < place.at + place.size
         };
-        if loaded(word).is_some_and(|place| saved.iter().any(|other| overlaps(&place, other))) {
+        let may_load = match loaded(word) {
+            Some(place) => saved.iter().any(|other| overlaps(&place, other)),
+            None => !saved.is_empty() && loads_elsewhere(word),
+        };
+        if may_load && is_of_vector(word) {
+            return true;
+        }
+        if may_load {
             after |= fields::registers(word).writes & !bit(named(word));
         }
         let calls = matches!(fields::flow(word), Flow::Call(_) | Flow::IndirectCall);
@@ -142,11 +149,29 @@ fn put(word: u32, held: u32) -> Put {
     }
 }
 
-/// The bytes of the frame that an instruction loads general registers from.
+/// The bytes of the frame that an instruction loads registers from.
 fn loaded(word: u32) -> Option<Place> {
-    let is_load = word >> 25 & 5 == 4 && word & 0x0440_0000 == 0x0040_0000 && is_pointer(named(word));
-    let (at, size) = fields::stored_at(word & !0x0040_0000).filter(|_| is_load)?;
+    // Two bits tell a single store from a load and from one that extends the sign, and one bit a pair.
+    let is_single = word & 0x3a00_0000 == 0x3800_0000;
+    let kind = if is_single { 0x00c0_0000 } else { 0x0040_0000 };
+    // Of vectors, one of the two is of the size.
+    let kind = if is_of_vector(word) { 0x0040_0000 } else { kind };
+    let is_load = word >> 25 & 5 == 4 && word & kind != 0 && is_pointer(named(word));
+    let (at, size) = fields::stored_at(word & !kind).filter(|_| is_load)?;
     Some(Place { base: named(word), at, size })
+}
+
+/// Whether an instruction reads memory from SP or x29 on in another form than [`loaded`] reads.
+fn loads_elsewhere(word: u32) -> bool {
+    word >> 25 & 5 == 4
+        && is_pointer(named(word))
+        && loaded(word).is_none()
+        && (fields::registers(word).writes != 0 || is_of_vector(word) && word & 0x0040_0000 != 0)
+}
+
+/// Whether an access to memory is of vector registers.
+const fn is_of_vector(word: u32) -> bool {
+    word & 0x0400_0000 != 0
 }
 
 /// What an instruction makes of SP or x29.
@@ -235,6 +260,11 @@ fn step(word: u32, derived: u32) -> Option<u32> {
         let goes_up = fields::added(word).is_some() || moved(word).is_some();
         return (goes_up && !is_pointer(to)).then(|| bit(to));
     }
+    // What a vector register holds is not followed.
+    let is_vector = word >> 25 & 7 == 7;
+    if is_vector && registers.reads & derived != 0 {
+        return None;
+    }
     let is_access = word >> 25 & 5 == 4;
     if !is_access || derived & bit(named(word)) == 0 {
         return Some(0);
@@ -306,6 +336,14 @@ mod tests {
         assert!(!is_reached_by(&[above, 0xf900_23e1])); // str x1, [sp, #64]
         assert!(is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xf940_23e1, below])); // …; ldr x1, [sp, #64]
         assert!(!is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xf940_27e1, below])); // …; ldr x1, [sp, #72]
+        assert!(is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xb980_43e1, below])); // …; ldrsw x1, [sp, #64]
+        assert!(!is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xb980_4be1, below])); // …; ldrsw x1, [sp, #72]
+        assert!(is_reached_by(&[above, 0xf900_23e1, 0xaa02_03e1, 0xf860_6be1, below])); // …; ldr x1, [sp, x0]
+        assert!(is_reached_by(&[above, 0x2a01_03e2])); // mov w2, w1
+        assert!(is_reached_by(&[above, 0x9e67_0020])); // fmov d0, x1
+        assert!(is_reached_by(&[above, 0xf900_23e1, 0xfd40_23e0])); // …; ldr d0, [sp, #64]
+        assert!(is_reached_by(&[above, 0xf900_23e1, 0x3dc0_13e0])); // …; ldr q0, [sp, #64]
+        assert!(!is_reached_by(&[above, 0xf900_23e1, 0xfd40_27e0])); // …; ldr d0, [sp, #72]
         assert!(is_reached_by(&[above, 0xf900_0041])); // str x1, [x2]
         assert!(!is_reached_by(&[above, 0xb900_0041])); // str w1, [x2]
     }

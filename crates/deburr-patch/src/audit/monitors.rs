@@ -77,8 +77,7 @@ impl<'a> Closure<'a> {
                 continue;
             }
             self.found.is_everywhere = self.found.needed.len() > MOST;
-            self.escapes |= self.graph.image.pointers.binary_search(&self.graph.svma(at)).is_ok()
-                && !self.loads_if_unarmed(at);
+            self.escapes |= self.graph.image.pointers.binary_search(&self.graph.svma(at)).is_ok();
             let mut before = Vec::new();
             self.graph.predecessors(at, |from| before.push(from));
             before.extend(self.graph.calls(at));
@@ -86,33 +85,6 @@ impl<'a> Closure<'a> {
                 self.come_from(at, from);
             }
         }
-    }
-
-    /// Whether a place of a file at a fixed address, whose data may have that by chance, leads straight to a store-exclusive that is
-    /// tried again after a load-exclusive where it has failed: without a monitor it fails, as it may with one.
-    fn loads_if_unarmed(&self, at: CodeOffset) -> bool {
-        /// Instructions of the longest such loop.
-        const LOOP: usize = 16;
-        let straight =
-            |at: &CodeOffset| self.graph.word(*at).is_some_and(|word| fields::flow(word) == Flow::Next);
-        let is = |at: CodeOffset, wanted: fn(u32) -> bool| self.graph.word(at).is_some_and(wanted);
-        let run = std::iter::successors(Some(at), |at| self.graph.offset(*at, 4)).take(LOOP);
-        let mut run = run.take_while(straight);
-        let Some(store) = run.find(|&at| is(at, fields::is_store_exclusive)) else { return false };
-        let Some(branch) = self.graph.offset(store, 4) else { return false };
-        let (Some(stored), Some(word)) = (self.graph.word(store), self.graph.word(branch)) else {
-            return false;
-        };
-        let Flow::Branch(by) = fields::flow(word) else { return false };
-        // cbnz w<status>
-        let tries_again = word >> 24 == 0x35 && word & 31 == stored >> 16 & 31;
-        let Some(start) = self.graph.offset(branch, by).filter(|&start| start < at) else { return false };
-        let before: Vec<CodeOffset> = start.words_until(at).take(LOOP + 1).collect();
-        self.graph.image.is_fixed
-            && tries_again
-            && before.len() <= LOOP
-            && before.iter().all(straight)
-            && before.iter().any(|&at| is(at, fields::is_load_exclusive))
     }
 
     fn come_from(&mut self, at: CodeOffset, from: CodeOffset) {

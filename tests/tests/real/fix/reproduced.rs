@@ -29,6 +29,8 @@ const CASES: &[(&[&str], &[&str], &[&str])] = &[
     (&["rodcode_steps.S"], ONE_SEGMENT, &["f"]),
     (&["enteredm.c", "rodcode_index.S"], PROGRAM, &["f"]),
     (&["enteredm.c", "rodcode_table.S"], PROGRAM, &["f"]),
+    (&["orphan_pointer.S"], SHARED, &["f", "g"]),
+    (&["orphanm.c", "orphan_pointer.S"], PROGRAM, &["f", "g"]),
     (&["comp_adr_idx.S"], SHARED, &["f"]),
     (&["adrp_mov_add.S"], SHARED, &["f"]),
     (&["tbl_data.S"], SHARED, &["f"]),
@@ -141,6 +143,9 @@ fn a_table_in_a_slot_of_the_frame_is_known_until_others_may_write_there() {
         ("-DON_ONE_PATH", 0, may),
         ("-DBACK_FROM_MEMORY", 0, may),
         ("-DBLOCK_OF_ZEROS", 0, may),
+        ("-DBACK_BY_INDEX", 0, may),
+        ("-DBACK_BY_VECTOR", 0, may),
+        ("-DLOW_HALF", 0, may),
     ] {
         let file = dir.join(define).with_extension("so");
         run(Command::new(GCC).current_dir(&sources).args(SHARED).args([define, "slot.S", "-o"]).arg(&file));

@@ -124,10 +124,13 @@ impl Held<'_> {
                 // What is put elsewhere comes back unseen.
                 self.put(bytes.clone()?);
             }
+            // By an index, or from an address of the frame, any of them may be read.
+            let may_be_any =
+                is_of_frame || memory.base.is_some_and(|base| [Reg::SP, Reg::FRAME].contains(&base));
             let is_loaded = memory.read
                 && match bytes {
                     Some(bytes) => self.places.iter().any(|it| it.start < bytes.end && bytes.start < it.end),
-                    None => is_of_frame && !self.places.is_empty(),
+                    None => may_be_any && !self.places.is_empty(),
                 };
             let left = if is_loaded { held.union(insn.writes) } else { left };
             let stays = memory.base.filter(|_| is_of_frame && memory.write_back);
@@ -142,9 +145,9 @@ impl Held<'_> {
             _ => false,
         };
         match insn.dst {
-            // Half of an address is none.
-            Some(_) if insn.width == 4 => Some(left),
-            Some(to) if goes_up => Some(left.with(to)),
+            Some(to) if goes_up && insn.width == 8 => Some(left.with(to)),
+            // Half of a difference is no address; half of an address is one where the stack is low.
+            Some(_) if insn.width == 4 && !goes_up => Some(left),
             Some(_) => None,
             // A comparison or a branch; `dc zva` writes the block around its address.
             None => (insn.writes.contains(Reg::FLAGS) || insn.flow != Flow::Next).then_some(left),
