@@ -325,7 +325,7 @@ impl Demand {
         let telling = inside.iter().filter(|(length, _)| *length > MAX_MUTE_BYTES).count();
         let count: u32 = uses().map(|found| events(&found)).sum();
         let idle: u32 = uses().map(|found| found.idle_jumps).sum();
-        // What was not decoded has nothing to count.
+        // What was not decoded is not counted.
         let examined = inside.iter().map(|(length, found)| {
             found.map_or_else(|| estimated_instructions(*length), |found| found.instructions)
         });

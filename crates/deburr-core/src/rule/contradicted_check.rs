@@ -6,7 +6,7 @@ use crate::address::{CodeOffset, Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Gap, Guard, Reach, Verdict, endangered_by};
 use crate::image::demangle;
-use crate::insn::{self, ClassSet, sweep::Wants};
+use crate::insn::{ClassSet, sweep::Wants};
 use deburr_cpu::{Feature, FeatureSet};
 use rustc_hash::FxHashSet;
 
@@ -90,7 +90,7 @@ fn finding(context: &Context<'_>, found: &Contradicted<'_>, having: FeatureSet) 
         evidence.extend(name.map(|name| ("chosen_in", Value::Text(name.into()))));
     }
     let at = image.svma(found.at);
-    let insn = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
+    let insn = context.insn_at(at);
     Some(Finding {
         rule: RULE.id,
         at,

@@ -3,8 +3,8 @@
 use super::{Context, Rule};
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::image::{Image, Kind, SymbolOrigin, demangle};
-use crate::insn::{self, ClassSet, sweep::Wants};
+use crate::image::{Kind, SymbolOrigin, demangle};
+use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -29,12 +29,8 @@ pub(super) const RULE: Rule = Rule {
     // What it costs is the inlining that it forbids.
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
-    check,
+    check: |context| finding(context).into_iter().collect(),
 };
-
-fn check(context: &Context<'_>) -> Vec<Finding> {
-    finding(context).into_iter().collect()
-}
 
 fn finding(context: &Context<'_>) -> Option<Finding> {
     let (image, program) = (context.image, context.program);
@@ -62,10 +58,13 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         callers.values().zip(0..).max_by_key(|&(&(count, _), index)| (count, std::cmp::Reverse(index)))?;
     let named: Vec<String> =
         most.iter().take(NAMED).map(|(callee, count)| format!("{} ({count})", demangle(callee))).collect();
+    let functions = match callees.len() {
+        1 => "a function".to_owned(),
+        count => format!("{count} functions"),
+    };
     let message = format!(
-        "{} calls of {} functions that the file itself exports go through its procedure linkage table: {}",
+        "{} calls of {functions} that the file itself exports go through its procedure linkage table: {}",
         calls.len(),
-        callees.len(),
         named.join(", ")
     );
     let evidence = vec![
@@ -79,7 +78,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     Some(Finding {
         rule: RULE.id,
         at,
-        extent: Extent::sized(at, length(image, at)),
+        extent: Extent::sized(at, context.insn_at(at).map_or(1, |insn| insn.length.into())),
         severity: Severity::Note,
         message: message.into(),
         evidence: Evidence::from(evidence),
@@ -119,9 +118,4 @@ fn is_meant_to_be_replaced(name: &str) -> bool {
     ];
     let is_operator = ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|start| name.starts_with(start));
     ALLOCATORS.contains(&name) || is_operator
-}
-
-fn length(image: &Image<'_>, at: Svma) -> u64 {
-    let insn = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at));
-    insn.map_or(1, |insn| insn.length.into())
 }

@@ -6,7 +6,7 @@ use crate::danger::Leak;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Need, Reach, Verdict};
 use crate::image::{Kind, demangle};
-use crate::insn::{self, Class, ClassSet, sweep::Wants};
+use crate::insn::{Class, ClassSet, sweep::Wants};
 use crate::remedy::{BUILD_FOR, CLANG_LOWEST, Compiler, GCC_LOWEST, RUSTC_LOWEST, Remedy, ZIG_LOWEST};
 use deburr_cpu::{Arch, Feature};
 
@@ -32,12 +32,8 @@ pub(super) const RULE: Rule = Rule {
     preview: false,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
-    check,
+    check: |context| finding(context).into_iter().collect(),
 };
-
-fn check(context: &Context<'_>) -> Vec<Finding> {
-    finding(context).into_iter().collect()
-}
 
 fn finding(context: &Context<'_>) -> Option<Finding> {
     let image = context.image;
@@ -58,7 +54,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let required: Vec<&Verdict> = context.verdicts.iter().filter(raises).collect();
     let most = need.most_needing(required.iter().copied()).filter(|_| is_proven(context, &required))?;
     let at = image.svma(most.at);
-    let length = image.bytes_at(at).and_then(|code| insn::decode(image.arch, code, at))?.length;
+    let length = context.insn_at(at)?.length;
     let says = claimed.map_or("there is no note".to_owned(), |claimed| format!("the note says {claimed}"));
     let needs = most.features.iter().map(Feature::name).collect::<Vec<_>>().join(", ");
     let function = context.program.function_at(most.at);

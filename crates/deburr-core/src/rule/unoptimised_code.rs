@@ -22,15 +22,11 @@ pub(super) const RULE: Rule = Rule {
     preview: true,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
-    check,
+    check: |context| finding(context).into_iter().collect(),
 };
 
 /// Stretches that are named.
 const MAX_NAMED: usize = 3;
-
-fn check(context: &Context<'_>) -> Vec<Finding> {
-    finding(context).into_iter().collect()
-}
 
 fn finding(context: &Context<'_>) -> Option<Finding> {
     let (image, optimisation) = (context.image, context.optimisation());

@@ -72,7 +72,7 @@ fn may_come_here(flow: &Flow<'_, '_>, (from, falls): (CodeOffset, bool), registe
     goes_on && !insn.writes.contains(register)
 }
 
-/// The instructions that read a register, and those from which control may go where nothing is known of that. A call of Linux has no
+/// The instructions that read a register, and those from which control may go to where its use is not known. A call of Linux has no
 /// argument in these registers; one of a hypervisor or of secure firmware may have (SMCCC 1.2, "Register use").
 fn readers(flow: &Flow<'_, '_>, register: Reg) -> Vec<CodeOffset> {
     let number = register.general_number().unwrap_or_default();

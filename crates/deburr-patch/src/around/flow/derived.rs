@@ -146,7 +146,7 @@ impl Held<'_> {
         };
         match insn.dst {
             Some(to) if goes_up && insn.width == 8 => Some(left.with(to)),
-            // Half of a difference is no address; half of an address is one where the stack is low.
+            // The lower half of an address is the whole of it where the stack is below 4 GiB; that of a difference is not an address.
             Some(_) if insn.width == 4 && !goes_up => Some(left),
             Some(_) => None,
             // A comparison or a branch; `dc zva` writes the block around its address.

@@ -82,7 +82,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Whether everything that decides has gone both ways.
+    /// Whether every decision was taken and not taken.
     pub(crate) fn is_complete(&self) -> bool {
         self.decides & !(self.taken & self.not_taken) == 0
     }

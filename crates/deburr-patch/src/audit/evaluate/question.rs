@@ -37,7 +37,7 @@ pub struct Effort {
     pub boundary: u64,
     /// With values from a pool.
     pub random: u64,
-    /// How many of the latter more, until every decision has gone both ways.
+    /// How many of the latter more, until every decision was taken and not taken.
     pub more: u64,
 }
 
