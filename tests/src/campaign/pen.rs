@@ -76,6 +76,8 @@ pub(super) struct Pen {
     pub(super) met: BTreeSet<(Class, Form)>,
     /// Whether something around the site may make rewriting it wrong.
     pub(super) harms: bool,
+    /// Whether something else enters the site after its first instruction.
+    pub(super) is_entered: bool,
     /// Registers that the outermost function reads after its call, by their bits.
     pub(super) relied: u32,
     /// Functions and data beside the ones that call each other.
@@ -91,8 +93,22 @@ impl Pen {
         let area = 19 + random.below(10) as u8;
         let free = ALL & !(1 << area);
         let (around, met, other) = (BTreeSet::new(), BTreeSet::new(), String::new());
-        let (harms, relied) = (false, 0);
-        Pen { random, number, labels: 0, slots: 0, free, linking, area, around, met, harms, relied, other }
+        let (harms, is_entered, relied) = (false, false, 0);
+        Pen {
+            random,
+            number,
+            labels: 0,
+            slots: 0,
+            free,
+            linking,
+            area,
+            around,
+            met,
+            harms,
+            is_entered,
+            relied,
+            other,
+        }
     }
 
     pub(super) fn below(&mut self, limit: usize) -> usize {

@@ -45,6 +45,8 @@ pub struct Program {
     pub met: BTreeSet<(Class, Form)>,
     /// Whether something around the site may make rewriting it wrong.
     pub harms: bool,
+    /// Whether something else enters the site after its first instruction.
+    is_entered: bool,
     /// Its assembly.
     pub text: String,
 }
@@ -52,6 +54,7 @@ pub struct Program {
 impl Program {
     /// What of its surroundings reaches into other programs of its file, as a part of that file's name; often nothing. Cache
     /// maintenance keeps all barriers. A pointer that something is added to may be any of the file's, also in code beside the sections.
+    /// What stores or waits without a load-exclusive of its own relies on the monitor that any function may have left armed.
     pub fn reach(&self) -> &'static str {
         let has = |class: Class| self.met.iter().any(|(met, _)| *met == class);
         if has(Class::RangeAlternatives) {
@@ -62,6 +65,10 @@ impl Program {
             "-beside"
         } else if self.around.contains(&Around::AddedToPointer) {
             "-offset"
+        } else if self.is_entered
+            || self.met.iter().any(|&(class, form)| form == Form::Harmful && class.refuses())
+        {
+            "-armed"
         } else {
             ""
         }
@@ -142,8 +149,8 @@ pub fn program(seed: u64, number: usize, linking: Linking) -> Program {
     text += "\t.text\n";
     callers::write_all(&mut pen, &mut text, &setup, clobbers, other.is_some());
     text += &pen.other;
-    let Pen { around, met, harms, .. } = pen;
-    Program { number, kind: site.kind, size: site.size, around, met, harms, text }
+    let Pen { around, met, harms, is_entered, .. } = pen;
+    Program { number, kind: site.kind, size: site.size, around, met, harms, is_entered, text }
 }
 
 /// Instructions as lines of assembly.
@@ -483,6 +490,7 @@ fn widened(pen: &mut Pen, site: &Site) -> Code {
 /// The form of what enters the site. With a narrow operand an entry at its start may be wrong as well.
 fn draw_form(pen: &mut Pen, site: &Site) -> Form {
     let form = pen.pick(&[Form::Harmless, Form::Harmful]);
+    pen.is_entered |= form == Form::Harmful;
     pen.harms |= form == Form::Harmful || site.narrow.is_some();
     form
 }

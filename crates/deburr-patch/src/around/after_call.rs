@@ -7,8 +7,7 @@
 //! (AAPCS64, "General-purpose Registers"). What is called in the same file is entered: assembly may pass
 //! something there.
 
-use super::backward::Reaching;
-use super::flow::Flow;
+use super::flow::{Flow, Places, edges};
 use super::liveness::may_name;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -21,7 +20,7 @@ const OVERWRITTEN: [u8; 3] = [16, 17, 30];
 /// Where one of the registers may be read, whatever it holds.
 pub(crate) struct AfterCall {
     /// In the order of [`OVERWRITTEN`].
-    read_from: [Reaching; 3],
+    read_from: [Places; 3],
 }
 
 impl AfterCall {
@@ -38,8 +37,8 @@ impl AfterCall {
 }
 
 /// The places from which a register may be read before it is written.
-fn read_from(flow: &Flow<'_, '_>, register: Reg) -> Reaching {
-    let mut found = Reaching::default();
+fn read_from(flow: &Flow<'_, '_>, register: Reg) -> Places {
+    let mut found = Places::default();
     let mut pending = readers(flow, register);
     pending.retain(|&at| found.insert(at));
     while let Some(at) = pending.pop() {
@@ -59,7 +58,7 @@ fn read_from(flow: &Flow<'_, '_>, register: Reg) -> Reaching {
 fn may_come_here(flow: &Flow<'_, '_>, (from, falls): (CodeOffset, bool), register: Reg) -> bool {
     let Some(word) = flow.word(from) else { return false };
     // Most instructions do not name it, and go on.
-    if is_plain(word) && !may_name(word, register.general_number().unwrap_or_default()) {
+    if edges::is_plain(word) && !may_name(word, register.general_number().unwrap_or_default()) {
         return falls;
     }
     let Some(insn) = flow.decode(from) else { return false };
@@ -84,7 +83,7 @@ fn readers(flow: &Flow<'_, '_>, register: Reg) -> Vec<CodeOffset> {
             let word = u32::from_le_bytes(*word);
             let is_last = index + 1 == words.len();
             // Most instructions do not name it, and go on.
-            (is_last || !is_plain(word) || may_name(word, number)).then_some(at)
+            (is_last || !edges::is_plain(word) || may_name(word, number)).then_some(at)
         }));
     }
     found.into_par_iter().filter(|&at| is_reader(flow, at, register)).collect()
@@ -123,9 +122,4 @@ fn reads_any(flow: &Flow<'_, '_>, jump: CodeOffset, register: Reg) -> bool {
 /// `svc`
 const fn is_svc(word: u32) -> bool {
     word & 0xffe0_001f == 0xd400_0001
-}
-
-/// Whether an instruction is no branch, no exception and no system instruction.
-const fn is_plain(word: u32) -> bool {
-    word >> 26 & 7 != 5
 }

@@ -10,10 +10,11 @@
 //! the result has more places than are right, never fewer, except for what [`Pointers`] says of calls through
 //! pointers.
 
-use super::flow::{Flow, edges};
+use super::flow::{Flow, Places, edges};
 use deburr_core::address::CodeOffset;
 use deburr_core::insn::{self, Insn};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
 /// Instructions of a callee among which its returns are looked for.
 const CALLEE: usize = 1 << 16;
@@ -27,75 +28,58 @@ pub(crate) enum Pointers {
     ByConvention,
 }
 
-/// Places from which control may come to a seed, as one bit a place. Only pages that have one take memory: a small file may state
-/// addresses gigabytes apart.
-#[derive(Debug, Default)]
-pub(crate) struct Reaching {
-    pages: Vec<Option<Box<Page>>>,
+/// What ends a path.
+pub(crate) struct Stops<'s> {
+    /// A cheap query of an instruction, which says no only where that is sure.
+    pub(crate) may: &'s dyn Fn(u32) -> bool,
+    /// Whether a path ends at an instruction.
+    pub(crate) does: &'s dyn Fn(&Insn) -> bool,
 }
 
-/// The bits of 64 KiB of code.
-type Page = [u64; 256];
-
-impl Reaching {
-    pub(crate) fn contains(&self, at: CodeOffset) -> bool {
-        let (page, word, bit) = place(at);
-        let page = self.pages.get(page).and_then(Option::as_ref);
-        page.and_then(|page| page.get(word)).is_some_and(|word| word & bit != 0)
-    }
-
-    /// Puts a place in; whether it is new.
-    pub(crate) fn insert(&mut self, at: CodeOffset) -> bool {
-        let (page, word, bit) = place(at);
-        if self.pages.len() <= page {
-            self.pages.resize_with(page + 1, || None);
-        }
-        let page = self.pages.get_mut(page).map(|page| page.get_or_insert_with(|| Box::new([0; 256])));
-        page.and_then(|page| page.get_mut(word)).is_some_and(|word| {
-            let is_new = *word & bit == 0;
-            *word |= bit;
-            is_new
-        })
+impl Stops<'_> {
+    fn at(&self, flow: &Flow<'_, '_>, at: CodeOffset) -> bool {
+        let may = flow.word(at).is_none_or(|word| (self.may)(word));
+        may && flow.decode(at).is_some_and(|insn| (self.does)(&insn))
     }
 }
 
-/// The page of an offset, the word in it, and its bit.
-const fn place(at: CodeOffset) -> (usize, usize, u64) {
-    ((at.0 >> 16) as usize, (at.0 >> 8 & 255) as usize, 1 << (at.0 >> 2 & 63))
-}
-
-/// Finds the places from which control may come to one of the seeds. `stops`: whether a path ends at an
-/// instruction.
+/// Finds the places from which control may come to one of the seeds.
 pub(crate) fn reaching(
     flow: &Flow<'_, '_>,
     seeds: impl IntoIterator<Item = CodeOffset>,
-    stops: impl Fn(&Insn) -> bool,
+    stops: &Stops<'_>,
     pointers: Pointers,
-) -> Reaching {
+) -> Places {
     let mut walk = Walk {
         flow,
-        found: Reaching::default(),
+        found: Places::default(),
         pending: Vec::new(),
-        exits: HashMap::new(),
+        is_open: FxHashMap::default(),
         has_pointers: false,
+        has_returns: false,
+        unknown_of: CodeOffset(0)..CodeOffset(0),
     };
     for seed in seeds {
         walk.add(seed);
     }
     while let Some(at) = walk.pending.pop() {
-        walk.step(at, &stops, pointers);
+        walk.step(at, stops, pointers);
     }
     walk.found
 }
 
 struct Walk<'w, 'f, 'a> {
     flow: &'w Flow<'f, 'a>,
-    found: Reaching,
+    found: Places,
     pending: Vec<CodeOffset>,
-    /// How control leaves what was called, by its start.
-    exits: HashMap<CodeOffset, Exits>,
+    /// Of what was called, by its start, whether control may leave it with nothing on the path that stops it.
+    is_open: FxHashMap<CodeOffset, bool>,
     /// Whether all indirect calls and jumps are in.
     has_pointers: bool,
+    /// Whether all returns are in.
+    has_returns: bool,
+    /// The function whose jumps of unknown target were added last.
+    unknown_of: Range<CodeOffset>,
 }
 
 impl Walk<'_, '_, '_> {
@@ -106,55 +90,80 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Goes back over all edges into a place.
-    fn step(&mut self, at: CodeOffset, stops: &impl Fn(&Insn) -> bool, pointers: Pointers) {
-        let previous = at.checked_sub(4).filter(|&from| self.flow.falls_through(from));
-        let before: Vec<CodeOffset> = self.flow.edges.sources(at).chain(previous).collect();
-        for &from in &before {
-            let Some(insn) = self.flow.decode(from) else { continue };
-            if stops(&insn) {
-                continue;
-            }
-            // What comes back from a call has been through the callee.
-            if Some(from) == previous && self.is_stopped_in_callee(&insn, stops) {
-                continue;
-            }
-            self.add(from);
-        }
+    fn step(&mut self, at: CodeOffset, stops: &Stops<'_>, pointers: Pointers) {
         let flow = self.flow;
-        for &jump in flow.unknown_jumps(at) {
-            self.add(jump);
+        for from in flow.edges.sources(at) {
+            if flow.word(from).is_some() && !stops.at(flow, from) {
+                self.add(from);
+            }
         }
-        if pointers == Pointers::Followed && self.flow.is_pointed_to(at) {
+        if let Some(from) = at.checked_sub(4).filter(|&from| flow.falls_through(from)) {
+            // What comes back from a call has been through the callee.
+            if !stops.at(flow, from) && !self.is_stopped_in_callee(from, stops, pointers) {
+                self.add(from);
+            }
+        }
+        if !self.unknown_of.contains(&at) {
+            for &jump in flow.unknown_jumps(at) {
+                self.add(jump);
+            }
+            let function = flow.program.function_at(at);
+            self.unknown_of = function.map_or(at..at, |function| function.start..function.end);
+        }
+        if pointers == Pointers::Followed && flow.is_pointed_to(at) {
             self.add_indirect();
         }
     }
 
-    /// From after a call, goes on at the returns of what it calls; whether every path through that is
-    /// stopped.
-    fn is_stopped_in_callee(&mut self, call: &Insn, stops: &impl Fn(&Insn) -> bool) -> bool {
-        match call.flow {
-            insn::Flow::Call(to) => {
-                let Some(to) = self.flow.image.code_offset(to) else { return false };
-                let flow = self.flow;
-                let exits = self.exits.entry(to).or_insert_with(|| exits_of(flow, to, stops)).clone();
-                for at in exits.returns {
-                    self.add(at);
-                }
-                !exits.is_open
-            }
-            _ => false,
+    /// From after an instruction that may be a call, goes on at the returns of what it calls; whether every path through that is stopped.
+    fn is_stopped_in_callee(&mut self, call: CodeOffset, stops: &Stops<'_>, pointers: Pointers) -> bool {
+        let flow = self.flow;
+        let Some(word) = flow.word(call) else { return false };
+        if pointers == Pointers::Followed && edges::is_indirect_call(word) {
+            self.add_returns();
         }
+        let distance = edges::distance(word).filter(|_| edges::is_call(word));
+        let to = distance.map(|by| flow.image.svma(call).offset(by));
+        let Some(to) = to else { return false };
+        let Some(to) = flow.image.code_offset(to) else {
+            if pointers == Pointers::Followed {
+                self.add_returns();
+            }
+            return false;
+        };
+        if let Some(is_open) = self.is_open.get(&to) {
+            return !is_open;
+        }
+        let exits = exits_of(flow, to, stops);
+        self.is_open.insert(to, exits.is_open);
+        if exits.is_long || exits.goes_elsewhere && pointers == Pointers::Followed {
+            self.add_returns();
+        }
+        for at in exits.returns {
+            self.add(at);
+        }
+        !exits.is_open
     }
 
     /// Adds all indirect calls and jumps.
     fn add_indirect(&mut self) {
-        if std::mem::replace(&mut self.has_pointers, true) {
-            return;
+        if !std::mem::replace(&mut self.has_pointers, true) {
+            self.add_all(|word| edges::is_indirect_call(word) || edges::is_indirect_jump(word));
         }
+    }
+
+    /// Adds all returns: what is called through a pointer, or by what another file has called, may be any function.
+    fn add_returns(&mut self) {
+        if !std::mem::replace(&mut self.has_returns, true) {
+            self.add_all(edges::is_return);
+        }
+    }
+
+    /// Adds all instructions of some kind.
+    fn add_all(&mut self, is_kind: impl Fn(u32) -> bool) {
         for code in &self.flow.image.code {
             for (word, at) in code.bytes.as_chunks::<4>().0.iter().zip(code.at.words()) {
-                let word = u32::from_le_bytes(*word);
-                if edges::is_indirect_call(word) || edges::is_indirect_jump(word) {
+                if is_kind(u32::from_le_bytes(*word)) {
                     self.add(at);
                 }
             }
@@ -163,68 +172,75 @@ impl Walk<'_, '_, '_> {
 }
 
 /// How control leaves a function.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Exits {
     /// Its returns, whatever stops the paths to them: what is looked for may begin after that.
     returns: Vec<CodeOffset>,
     /// Whether control leaves it at all on a path that nothing stops: by those returns, or where it is not
     /// followed.
     is_open: bool,
+    /// Whether control leaves it for where it is not followed, and comes back from there.
+    goes_elsewhere: bool,
+    /// Whether it is so long that not all returns are known.
+    is_long: bool,
 }
 
 /// Follows the paths from the start of a function; its callees are taken to stop none, except entries of the
 /// procedure linkage table, whose instructions always run.
-fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> Exits {
-    // Places, each with whether something before has stopped the path.
-    let (mut pending, mut seen) = (vec![(start, false)], HashSet::from([(start, false)]));
+fn exits_of(flow: &Flow<'_, '_>, start: CodeOffset, stops: &Stops<'_>) -> Exits {
+    // Places that control comes to from several, each with whether something before has stopped the path.
+    let (mut pending, mut seen) = (vec![(start, false)], FxHashSet::from_iter([(start, false)]));
     let mut exits = Exits::default();
-    while let Some((at, was_stopped)) = pending.pop() {
-        let Some(insn) = flow.decode(at).filter(|_| seen.len() <= 2 * CALLEE) else {
-            exits.is_open = true;
-            continue;
-        };
-        let mut is_stopped = was_stopped || stops(&insn);
-        let known = flow.targets_of(at);
-        let target = match insn.flow {
-            insn::Flow::Return => {
-                exits.returns.push(at);
-                None
+    let mut count = 0;
+    while let Some((mut at, mut is_stopped)) = pending.pop() {
+        loop {
+            count += 1;
+            if count > 2 * CALLEE {
+                return Exits { is_open: true, is_long: true, ..exits };
             }
-            insn::Flow::Jump(to) | insn::Flow::Branch(to) => flow.image.code_offset(to),
-            insn::Flow::Call(to) => {
-                let to = flow.image.code_offset(to);
-                is_stopped |= to.is_some_and(|to| flow.is_stopped_in_linkage(to, stops));
-                None
+            let Some(word) = flow.word(at) else {
+                exits.is_open = true;
+                break;
+            };
+            is_stopped |= stops.at(flow, at);
+            if !edges::is_plain(word) {
+                let Some(insn) = flow.decode(at) else {
+                    exits.is_open = true;
+                    break;
+                };
+                let known = flow.targets_of(at);
+                let target = match insn.flow {
+                    insn::Flow::Return => {
+                        exits.returns.push(at);
+                        None
+                    }
+                    insn::Flow::Jump(to) | insn::Flow::Branch(to) => flow.image.code_offset(to),
+                    insn::Flow::Call(to) => {
+                        let to = flow.image.code_offset(to);
+                        is_stopped |= to.is_some_and(|to| flow.is_stopped_in_linkage(to, stops.does));
+                        None
+                    }
+                    _ => None,
+                };
+                let leaves = insn.flow == insn::Flow::Return
+                    || insn.flow == insn::Flow::IndirectJump && known.is_empty();
+                exits.is_open |= leaves && !is_stopped;
+                exits.goes_elsewhere |= match insn.flow {
+                    insn::Flow::IndirectJump => known.is_empty(),
+                    insn::Flow::Jump(_) | insn::Flow::Branch(_) => target.is_none(),
+                    _ => false,
+                };
+                let targets = target.into_iter().chain(known.iter().map(|&(_, to)| to));
+                pending.extend(targets.map(|to| (to, is_stopped)).filter(|state| seen.insert(*state)));
             }
-            _ => None,
-        };
-        let leaves =
-            insn.flow == insn::Flow::Return || insn.flow == insn::Flow::IndirectJump && known.is_empty();
-        exits.is_open |= leaves && !is_stopped;
-        let next = flow.falls_through(at).then(|| at.checked_add(4)).flatten();
-        for to in target.into_iter().chain(next).chain(known.iter().map(|&(_, to)| to)) {
-            if seen.insert((to, is_stopped)) {
-                pending.push((to, is_stopped));
+            let Some(next) = at.checked_add(4).filter(|_| flow.falls_through(at)) else { break };
+            if flow.edges.is_target(next) && !seen.insert((next, is_stopped)) {
+                break;
             }
+            at = next;
         }
     }
     exits.returns.sort_unstable();
     exits.returns.dedup();
     exits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_gigabytes_apart_take_a_page_each() {
-        let mut reaching = Reaching::default();
-        let places = [4, 0x1_0000, 0xffff_fffc].map(CodeOffset);
-        assert_eq!(places.map(|at| reaching.insert(at)), [true; 3]);
-        assert_eq!(places.map(|at| reaching.insert(at)), [false; 3]);
-        assert_eq!(places.map(|at| reaching.contains(at)), [true; 3]);
-        assert_eq!([0, 8, 0x1_0004, 0xffff_fff8].map(|at| reaching.contains(CodeOffset(at))), [false; 4]);
-        assert_eq!(reaching.pages.iter().flatten().count(), 3);
-    }
 }

@@ -8,8 +8,8 @@
 //! (`preserve_most`): it overwrites the register already, or every caller is known. x16 and x17 may change
 //! wherever a veneer could come between.
 
-use super::backward::{Pointers, Reaching, reaching};
-use super::flow::{Flow, edges};
+use super::backward::{Pointers, Stops, reaching};
+use super::flow::{Flow, Places, edges};
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::image::SymbolOrigin;
@@ -21,9 +21,9 @@ use std::sync::OnceLock;
 #[derive(Default)]
 pub(crate) struct Liveness {
     /// By register; where it may be read, or handed to code that is not known.
-    handed: [OnceLock<Reaching>; 31],
+    handed: [OnceLock<Places>; 31],
     /// By register; where it may be read.
-    read: [OnceLock<Reaching>; 31],
+    read: [OnceLock<Places>; 31],
 }
 
 impl Liveness {
@@ -108,7 +108,7 @@ impl Liveness {
 }
 
 /// Where x`number` is live; `hands_on`: instructions that hand it to code that is not known.
-fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> bool + Sync) -> Reaching {
+fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> bool + Sync) -> Places {
     let register = Reg::general(number);
     let mut seeds = Vec::new();
     // A procedure linkage table reads what it has just written, and its header what an entry has.
@@ -124,10 +124,11 @@ fn live(flow: &Flow<'_, '_>, number: u8, hands_on: impl Fn(CodeOffset, u32) -> b
     }
     seeds.extend(flow.probes());
     let writes = |insn: &Insn| insn.writes.contains(register) && !insn.reads.contains(register);
-    reaching(flow, seeds, writes, Pointers::ByConvention)
+    let may_write = |word: u32| !edges::is_plain(word) || may_name(word, number);
+    reaching(flow, seeds, &Stops { may: &may_write, does: &writes }, Pointers::ByConvention)
 }
 
-/// Whether an instruction may read x`number`: a cheaper query than decoding it, which says no only where that
+/// Whether an instruction may read or write x`number`: a cheaper query than decoding it, which says no only where that
 /// is sure.
 pub(crate) fn may_name(word: u32, number: u8) -> bool {
     let number = u32::from(number);

@@ -4,8 +4,8 @@
 //! or to a store-exclusive with the monitor as it is there. A load-exclusive whose path out leads to one is
 //! needed: the LSE instruction in its place arms nothing (DDI 0487 B2.12, "Synchronization and semaphores").
 
-use super::backward::{Pointers, Reaching, reaching};
-use super::flow::Flow;
+use super::backward::{Pointers, Stops, reaching};
+use super::flow::{Flow, Places};
 use super::obstacle::Obstacle;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
@@ -15,10 +15,10 @@ use rayon::prelude::*;
 /// Who relies on the monitor.
 pub(crate) struct Monitor {
     /// From where control may come to a `wfe` that no `sev` or `sevl` before it lets go on.
-    waits: Reaching,
+    waits: Places,
     /// From where it may come to a `wfe` after another, which used up what a `sev` or `sevl` before both did.
-    later_waits: Reaching,
-    stores: Reaching,
+    later_waits: Places,
+    stores: Places,
 }
 
 impl Monitor {
@@ -28,12 +28,15 @@ impl Monitor {
         };
         let signals = |insn: &Insn| flow.image.word_at(insn.svma).is_some_and(is_signal);
         let ends_wait = |insn: &Insn| rearms(insn) || signals(insn);
+        let may_rearm = |word: u32| may_be_exclusive(word) || is_system(word);
+        let (rearms, ends_wait) =
+            (Stops { may: &may_rearm, does: &rearms }, Stops { may: &may_rearm, does: &ends_wait });
         let all_waits = seeds(flow, is_wait);
-        let waits = reaching(flow, all_waits.iter().copied(), ends_wait, Pointers::Followed);
+        let waits = reaching(flow, all_waits.iter().copied(), &ends_wait, Pointers::Followed);
         let leads_to_another = |wait: &CodeOffset| waits.contains(wait.saturating_add(4));
         let first_of_two = all_waits.into_iter().filter(leads_to_another);
-        let later_waits = reaching(flow, first_of_two, rearms, Pointers::Followed);
-        let stores = reaching(flow, seeds(flow, is_store), rearms, Pointers::Followed);
+        let later_waits = reaching(flow, first_of_two, &rearms, Pointers::Followed);
+        let stores = reaching(flow, seeds(flow, is_store), &rearms, Pointers::Followed);
         Monitor { waits, later_waits, stores }
     }
 
@@ -77,6 +80,16 @@ const fn is_wait(word: u32) -> bool {
 /// `sev`, `sevl`: the next `wfe` goes on at once, whatever a monitor does.
 const fn is_signal(word: u32) -> bool {
     matches!(word, 0xd503_209f | 0xd503_20bf)
+}
+
+/// Exclusives, and others of their encoding class (DDI 0487 C4.1, "Loads and Stores").
+const fn may_be_exclusive(word: u32) -> bool {
+    word & 0x3f00_0000 == 0x0800_0000
+}
+
+/// Branches, exceptions and system instructions.
+const fn is_system(word: u32) -> bool {
+    word >> 26 & 7 == 5
 }
 
 /// Store-exclusives, of pairs too.

@@ -8,7 +8,7 @@
 use super::fields::{self, Flow};
 use super::graph::Graph;
 use deburr_core::address::CodeOffset;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Places in a closure; a file that has more of them keeps its sequences.
 const MOST: usize = 1 << 22;
@@ -18,7 +18,7 @@ const CALLEE: usize = 1 << 13;
 /// Places that need the monitor.
 #[derive(Default)]
 pub(crate) struct Monitors {
-    needed: HashSet<CodeOffset>,
+    needed: FxHashSet<CodeOffset>,
     /// Whether there are more than are remembered.
     is_everywhere: bool,
 }
@@ -53,22 +53,29 @@ struct Closure<'a> {
     pending: Vec<CodeOffset>,
     /// Whether a pointer leads into it.
     escapes: bool,
+    /// Whether control comes into it back from a callee that is not known.
+    comes_back: bool,
 }
 
 impl<'a> Closure<'a> {
     /// All places from which control may come to some instructions on a path that nothing ends.
     fn of(graph: &'a Graph<'a>, seeds: Vec<CodeOffset>, ends: &'a dyn Fn(u32) -> bool) -> Monitors {
-        let mut closure = Closure { graph, ends, found: Monitors::default(), pending: seeds, escapes: false };
+        let found = Monitors::default();
+        let mut closure = Closure { graph, ends, found, pending: seeds, escapes: false, comes_back: false };
         closure.run();
-        if closure.escapes {
-            // The rest of the path is through a pointer, and may begin at each jump or call through one.
-            let through_pointers = graph.find(|word| {
-                word >> 25 == 0x6b && matches!(fields::flow(word), Flow::IndirectJump | Flow::IndirectCall)
+        loop {
+            let (escapes, comes_back) = (closure.escapes, closure.comes_back);
+            // The rest of the path is through a pointer, and may begin at each jump or call through one, or at each return.
+            closure.pending = graph.find(|word| match fields::flow(word) {
+                Flow::IndirectJump | Flow::IndirectCall => escapes && word >> 25 == 0x6b,
+                Flow::Return => comes_back,
+                _ => false,
             });
-            closure.pending = through_pointers;
             closure.run();
+            if (escapes, comes_back) == (closure.escapes, closure.comes_back) {
+                break closure.found;
+            }
         }
-        closure.found
     }
 
     fn run(&mut self) {
@@ -96,24 +103,34 @@ impl<'a> Closure<'a> {
             // Back from a call, whose callee may have left the monitor armed.
             Flow::Call(bytes) if self.graph.offset(from, 4) == Some(at) => {
                 let callee = self.graph.offset(from, bytes);
-                self.pending.extend(callee.into_iter().flat_map(|callee| returns(self.graph, callee)));
+                let (returns, is_all) =
+                    callee.map_or((Vec::new(), false), |callee| returns(self.graph, callee));
+                self.pending.extend(returns);
+                self.comes_back |= !is_all;
             }
-            Flow::IndirectCall => self.escapes = true,
+            Flow::IndirectCall => (self.escapes, self.comes_back) = (true, true),
             _ => {}
         }
         self.pending.push(from);
     }
 }
 
-/// The returns that control comes to from the beginning of a function.
-fn returns(graph: &Graph<'_>, callee: CodeOffset) -> Vec<CodeOffset> {
-    let (mut seen, mut pending, mut found) = (HashSet::new(), vec![callee], Vec::new());
+/// The returns that control comes to from the beginning of a function, and whether it comes back from nowhere else.
+fn returns(graph: &Graph<'_>, callee: CodeOffset) -> (Vec<CodeOffset>, bool) {
+    let mut is_all = true;
+    let (mut seen, mut pending, mut found) = (FxHashSet::default(), vec![callee], Vec::new());
     while let Some(at) = pending.pop() {
+        is_all &= seen.len() < CALLEE;
         if seen.len() < CALLEE && seen.insert(at) {
-            let is_return = graph.word(at).is_some_and(|word| fields::flow(word) == Flow::Return);
-            found.extend(is_return.then_some(at));
+            let flow = graph.word(at).map(fields::flow);
+            found.extend((flow == Some(Flow::Return)).then_some(at));
             graph.successors(at, |next| pending.push(next));
+            is_all &= match flow {
+                Some(Flow::Jump(by) | Flow::Branch(by)) => graph.offset(at, by).is_some(),
+                Some(Flow::IndirectJump) | None => false,
+                Some(_) => true,
+            };
         }
     }
-    found
+    (found, is_all)
 }

@@ -11,7 +11,7 @@ use super::fields::{self, ALL, Flow};
 use super::graph::Graph;
 use super::tables::Jumps;
 use deburr_core::address::CodeOffset;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Instructions that are looked at for one register.
 const MOST: usize = 1 << 13;
@@ -56,15 +56,22 @@ pub(crate) fn reader(
     within: CodeOffset,
     register: u8,
 ) -> Option<CodeOffset> {
-    Search { graph, jumps, wanted: one(register), seen: HashSet::new(), pending: Vec::new(), callers: 0 }
-        .run(State { at: from, returns_from: Some(within) })
+    Search {
+        graph,
+        jumps,
+        wanted: one(register),
+        seen: FxHashSet::default(),
+        pending: Vec::new(),
+        callers: 0,
+    }
+    .run(State { at: from, returns_from: Some(within) })
 }
 
 struct Search<'a> {
     graph: &'a Graph<'a>,
     jumps: &'a Jumps,
     wanted: u32,
-    seen: HashSet<State>,
+    seen: FxHashSet<State>,
     pending: Vec<State>,
     callers: usize,
 }
@@ -176,7 +183,7 @@ impl Search<'_> {
 
 /// Who calls the function around a place; `None`: too much to follow.
 fn callers(graph: &Graph<'_>, jumps: &Jumps, within: CodeOffset) -> Option<Callers> {
-    let (mut seen, mut pending) = (HashSet::new(), vec![within]);
+    let (mut seen, mut pending) = (FxHashSet::default(), vec![within]);
     let mut found = Callers { calls: Vec::new(), others: false, overwritten: 0 };
     while let Some(at) = pending.pop() {
         if !seen.insert(at) {
@@ -205,7 +212,7 @@ fn read_first(graph: &Graph<'_>, jumps: &Jumps, entries: Vec<CodeOffset>) -> u32
     let mut found = 0;
     let mut pending: Vec<(CodeOffset, u32)> = entries.into_iter().map(|at| (at, ALL)).collect();
     // Registers that may be as at an entry, by place.
-    let mut incoming: HashMap<CodeOffset, u32> = HashMap::new();
+    let mut incoming: FxHashMap<CodeOffset, u32> = FxHashMap::default();
     while let Some((at, mask)) = pending.pop() {
         if incoming.len() > MOST {
             return ALL;
@@ -240,7 +247,7 @@ fn read_first(graph: &Graph<'_>, jumps: &Jumps, entries: Vec<CodeOffset>) -> u32
 fn overwritten(
     graph: &Graph<'_>,
     (start, end): (CodeOffset, CodeOffset),
-    before: &HashSet<CodeOffset>,
+    before: &FxHashSet<CodeOffset>,
 ) -> u32 {
     let own = start.words_until(end).take(MOST).chain(before.iter().copied());
     own.filter_map(|at| graph.word(at)).fold(0, |written, word| {
@@ -254,7 +261,7 @@ fn overwritten(
 /// From which bit on a register is zero wherever control comes to a place; 64 where nothing is known.
 pub(crate) fn zero_from(graph: &Graph<'_>, at: CodeOffset, register: u8) -> u8 {
     let wanted = one(register);
-    let (mut seen, mut pending, mut highest) = (HashSet::new(), vec![at], 0);
+    let (mut seen, mut pending, mut highest) = (FxHashSet::default(), vec![at], 0);
     while let Some(at) = pending.pop() {
         if !seen.insert(at) {
             continue;

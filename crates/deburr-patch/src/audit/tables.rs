@@ -11,7 +11,7 @@ use super::graph::Graph;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use rayon::prelude::*;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Instructions that are looked at for what wrote a register.
 const FAR: usize = 4096;
@@ -115,7 +115,7 @@ fn comes_from_memory(graph: &Graph<'_>, at: CodeOffset, register: u8) -> bool {
 /// from a caller, a landing pad or anything else that is not a direct branch is no definition.
 pub(crate) fn definitions(graph: &Graph<'_>, at: CodeOffset, register: u8) -> Option<Vec<CodeOffset>> {
     let wanted = 1_u32.checked_shl(u32::from(register)).unwrap_or(0) & ALL;
-    let (mut found, mut seen, mut pending) = (Vec::new(), HashSet::new(), Vec::new());
+    let (mut found, mut seen, mut pending) = (Vec::new(), FxHashSet::default(), Vec::new());
     graph.predecessors(at, |before| pending.push(before));
     while let Some(at) = pending.pop() {
         if !seen.insert(at) {
@@ -236,7 +236,7 @@ fn spilled(graph: &Graph<'_>, at: CodeOffset, load: u32, depth: usize) -> Option
     if is_long || frame::may_be_reached(graph, (start, end), base, slot) {
         return None;
     }
-    let (mut values, mut seen, mut pending) = (Vec::new(), HashSet::from([at]), vec![at]);
+    let (mut values, mut seen, mut pending) = (Vec::new(), FxHashSet::from_iter([at]), vec![at]);
     while let Some(at) = pending.pop() {
         let mut before = Vec::new();
         graph.predecessors(at, |from| before.push(from));
@@ -389,7 +389,7 @@ fn read(graph: &Graph<'_>, at: u64, size: u64) -> Option<u64> {
 /// the load act on; `None`: some path has none.
 fn bound(graph: &Graph<'_>, load: CodeOffset, index: u8) -> Option<u64> {
     const STEPS: usize = 128;
-    let (mut pending, mut seen) = (vec![(load, None)], HashSet::new());
+    let (mut pending, mut seen) = (vec![(load, None)], FxHashSet::default());
     let mut largest = 0;
     while let Some((at, condition)) = pending.pop() {
         if !seen.insert((at, condition)) {

@@ -31,6 +31,8 @@ const CASES: &[(&[&str], &[&str], &[&str])] = &[
     (&["enteredm.c", "rodcode_table.S"], PROGRAM, &["f"]),
     (&["orphan_pointer.S"], SHARED, &["f", "g"]),
     (&["orphanm.c", "orphan_pointer.S"], PROGRAM, &["f", "g"]),
+    (&["orphan_after_pointer.S"], SHARED, &["f"]),
+    (&["orphan_after_pointer.S", "-DBY_LINKAGE"], SHARED, &["f"]),
     (&["comp_adr_idx.S"], SHARED, &["f"]),
     (&["adrp_mov_add.S"], SHARED, &["f"]),
     (&["tbl_data.S"], SHARED, &["f"]),

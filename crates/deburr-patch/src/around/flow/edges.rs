@@ -4,15 +4,18 @@
 //! every instruction of code, whatever function it is taken to belong to. A word of data that happens to
 //! decode as a branch is none, unless control can reach that data.
 
+use super::Places;
 use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
 use deburr_core::image::Image;
 use rayon::prelude::*;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 /// Instructions that one thread reads together.
 const PIECE: usize = 1 << 16;
+/// Bytes of code whose edges are found together.
+const PAGE: u32 = 1 << 12;
 /// Instructions that all threads read together.
 const PART: usize = 1 << 22;
 
@@ -20,8 +23,11 @@ const PART: usize = 1 << 22;
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     by_target: Vec<(CodeOffset, CodeOffset)>,
+    targets: Places,
+    /// Where, among all edges, those into each page begin.
+    pages: Vec<u32>,
     /// Sources that are indirect jumps.
-    indirect: HashSet<CodeOffset>,
+    indirect: FxHashSet<CodeOffset>,
     /// Data that control can reach, by address.
     reached_data: Vec<Range<CodeOffset>>,
 }
@@ -37,8 +43,9 @@ impl Edges {
                 edges.par_extend(direct(image, start, words).filter(|&(_, from)| !program.is_data(from)));
             }
         }
-        sort(&mut edges);
+        edges.par_sort_unstable_by_key(by_target);
         let mut edges = Edges { by_target: edges, ..Edges::default() };
+        edges.sort();
         edges.add_reachable_data(image, program);
         edges
     }
@@ -50,13 +57,13 @@ impl Edges {
         program: &Program,
         indirect: Vec<(CodeOffset, CodeOffset)>,
     ) {
-        let before: HashSet<CodeOffset> = std::mem::take(&mut self.indirect);
+        let before: FxHashSet<CodeOffset> = std::mem::take(&mut self.indirect);
         if !before.is_empty() {
             self.by_target.retain(|(_, from)| !before.contains(from));
         }
         self.indirect = indirect.iter().map(|&(_, from)| from).collect();
         self.by_target.extend(indirect);
-        sort(&mut self.by_target);
+        self.sort();
         self.add_reachable_data(image, program);
     }
 
@@ -83,7 +90,7 @@ impl Edges {
         });
         let added: Vec<_> = added.collect();
         self.by_target.extend(added);
-        sort(&mut self.by_target);
+        self.sort();
         self.reached_data.extend(new);
     }
 
@@ -92,22 +99,51 @@ impl Edges {
         self.reached_data.iter().any(|run| run.contains(&at))
     }
 
+    /// Whether control comes to a place from elsewhere than the instruction before it.
+    pub(crate) fn is_target(&self, at: CodeOffset) -> bool {
+        self.targets.contains(at)
+    }
+
     /// Where control comes to a place from, except for the instruction before it.
     pub(crate) fn sources(&self, to: CodeOffset) -> impl Iterator<Item = CodeOffset> {
-        self.range(to..to + 1).iter().map(|&(_, from)| from)
+        let edges = if self.is_target(to) { self.range(to..to + 1) } else { &[] };
+        edges.iter().map(|&(_, from)| from)
+    }
+
+    /// Brings the edges in order, most of which are: then the stable sort merges.
+    fn sort(&mut self) {
+        self.by_target.sort_by_key(by_target);
+        self.targets = Places::default();
+        self.pages.clear();
+        for (index, &(to, _)) in (0..).zip(&self.by_target) {
+            self.targets.insert(to);
+            let page = (to.0 / PAGE) as usize;
+            if self.pages.len() <= page {
+                self.pages.resize(page + 1, index);
+            }
+        }
+    }
+
+    /// Where, among all edges, those into a page begin.
+    fn first_of_page(&self, page: u32) -> usize {
+        self.pages.get(page as usize).map_or(self.by_target.len(), |&first| first as usize)
     }
 
     /// Targets in a range, each with its source, by target.
     pub(crate) fn range(&self, range: Range<CodeOffset>) -> &[(CodeOffset, CodeOffset)] {
-        let from = self.by_target.partition_point(|&(to, _)| to < range.start);
-        let rest = self.by_target.get(from..).unwrap_or_default();
+        let (page, last_page) = (range.start.0 / PAGE, range.end.0 / PAGE);
+        let first = self.first_of_page(page);
+        let inside = self.by_target.get(first..self.first_of_page(page + 1)).unwrap_or_default();
+        let from = first + inside.partition_point(|&(to, _)| to < range.start);
+        let last = self.first_of_page(last_page + 1);
+        let rest = self.by_target.get(from..last).unwrap_or_default();
         rest.get(..rest.partition_point(|&(to, _)| to < range.end)).unwrap_or_default()
     }
 }
 
-/// Sorts pairs as one number each, which is faster to compare than two.
-fn sort(edges: &mut [(CodeOffset, CodeOffset)]) {
-    edges.par_sort_unstable_by_key(|&(to, from)| u64::from(to) << 32 | u64::from(from));
+/// The order of edges: as one number each, which is faster to compare than two.
+fn by_target(&(to, from): &(CodeOffset, CodeOffset)) -> u64 {
+    u64::from(to) << 32 | u64::from(from)
 }
 
 /// The direct branches and calls among instructions from a place on: target and source.
@@ -146,6 +182,11 @@ pub(crate) fn address_distance(word: u32) -> i64 {
 /// A signed field that counts instructions, in bytes.
 fn field(word: u32, low: u32, bits: u32) -> i64 {
     i64::from(((word >> low) << (32 - bits)).cast_signed() >> (32 - bits)) * 4
+}
+
+/// Whether an instruction is no branch, no exception and no system instruction.
+pub(crate) const fn is_plain(word: u32) -> bool {
+    word >> 26 & 7 != 5
 }
 
 /// Whether the next instruction can run after an instruction; a call comes back. What is not allocated traps,

@@ -22,7 +22,7 @@ use deburr_core::function::Program;
 use deburr_core::image::Image;
 use deburr_core::insn::{self, Class, Condition, Insn, Memory, Modifier, Operation, Reg};
 use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -92,9 +92,9 @@ impl Indirect {
         let mut jumps: Vec<Jump> = Indirect::jumps(image, program);
         // What follows the label of one switch statement may need what was before that statement. In the end each jump goes where it goes by
         // the edges of all that are resolved; those of others may be missing, but then all of their function is unknown.
-        let mut changed: HashSet<Option<usize>> = jumps.iter().map(|jump| jump.home).collect();
+        let mut changed: FxHashSet<Option<usize>> = jumps.iter().map(|jump| jump.home).collect();
         for _ in 0..ROUNDS {
-            let mut pending: HashMap<usize, Vec<CodeOffset>> = HashMap::new();
+            let mut pending: FxHashMap<usize, Vec<CodeOffset>> = FxHashMap::default();
             for jump in jumps.iter().filter(|jump| jump.targets.is_open && edges::is_indirect_jump(jump.word))
             {
                 pending.entry(jump.home.unwrap_or(usize::MAX)).or_default().push(jump.at);
@@ -116,7 +116,7 @@ impl Indirect {
     /// What the jumps together say.
     fn of(image: &Image<'_>, jumps: &[Jump]) -> Indirect {
         let mut found = Indirect::default();
-        let open: HashSet<Option<usize>> =
+        let open: FxHashSet<Option<usize>> =
             jumps.iter().filter(|jump| jump.targets.is_open).map(|jump| jump.home).collect();
         for Jump { at, home, targets, .. } in jumps {
             found.targets.extend(targets.known.iter().map(|&to| (*at, to)));
@@ -142,7 +142,7 @@ impl Indirect {
         let mut jumps: Vec<Jump> = Vec::new();
         let is_linked =
             |at: CodeOffset, word: u32| edges::computes_return(word).then(|| program.whole_index_at(at));
-        let mut returning: HashSet<Option<usize>> = HashSet::new();
+        let mut returning: FxHashSet<Option<usize>> = FxHashSet::default();
         for code in &image.code {
             let words = code.bytes.as_chunks::<4>().0.par_iter().enumerate();
             returning.par_extend(words.filter_map(|(index, word)| {
@@ -172,8 +172,8 @@ impl Indirect {
     fn resolve_again(
         context: &Context<'_, '_>,
         jumps: &mut [Jump],
-        homes: &HashSet<Option<usize>>,
-    ) -> HashSet<Option<usize>> {
+        homes: &FxHashSet<Option<usize>>,
+    ) -> FxHashSet<Option<usize>> {
         let resolved: Vec<(&mut Jump, Targets)> = jumps
             .par_iter_mut()
             .filter(|jump| homes.contains(&jump.home))
@@ -183,7 +183,7 @@ impl Indirect {
                 (jump, targets)
             })
             .collect();
-        let mut changed = HashSet::new();
+        let mut changed = FxHashSet::default();
         for (jump, targets) in resolved {
             if targets != jump.targets {
                 let places = jump.targets.known.iter().chain(&targets.known);
@@ -283,7 +283,7 @@ struct Context<'s, 'a> {
     /// All addresses that code makes, sorted; computed where they are needed.
     named: &'s OnceLock<Vec<u64>>,
     /// The indirect jumps of each function whose targets are not known.
-    pending: HashMap<usize, Vec<CodeOffset>>,
+    pending: FxHashMap<usize, Vec<CodeOffset>>,
     /// Places whose address a relocation, the loader or code has, sorted.
     pointed_to: &'s [CodeOffset],
 }
@@ -437,7 +437,7 @@ impl Slice<'_, '_> {
     /// What may have written a register last before the instruction at a place.
     fn writes(&mut self, at: CodeOffset, register: Reg) -> Vec<Write> {
         let mut found = Vec::new();
-        let (mut pending, mut seen) = (vec![at], HashSet::from([at]));
+        let (mut pending, mut seen) = (vec![at], FxHashSet::from_iter([at]));
         while let Some(at) = pending.pop() {
             let Some(left) = self.left.checked_sub(1) else { return vec![Write::Lost] };
             self.left = left;
@@ -681,7 +681,7 @@ impl Slice<'_, '_> {
         run: Range<CodeOffset>,
         stores: &[(CodeOffset, Reg)],
     ) -> Option<Vec<CodeOffset>> {
-        let (mut found, mut pending, mut seen) = (Vec::new(), vec![at], HashSet::from([at]));
+        let (mut found, mut pending, mut seen) = (Vec::new(), vec![at], FxHashSet::from_iter([at]));
         while let Some(at) = pending.pop() {
             let fallen = at.checked_sub(4);
             let fallen = fallen.filter(|&at| self.context.returns.falls_through(self.context.image, at));

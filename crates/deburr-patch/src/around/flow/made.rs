@@ -11,7 +11,7 @@ use crate::semantics;
 use deburr_core::address::Svma;
 use deburr_core::image::{Image, Linkage, Loaded};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Constants that one register may have; more are forgotten, oldest first.
 const MAX_VALUES: usize = 8;
@@ -96,13 +96,13 @@ impl State {
 pub(crate) struct Maker<'i, 'a> {
     image: &'i Image<'a>,
     /// The state that branches bring to places further on, and in the second pass to places before.
-    at_labels: HashMap<u64, State>,
+    at_labels: FxHashMap<u64, State>,
     state: State,
 }
 
 impl<'i, 'a> Maker<'i, 'a> {
     pub(crate) fn new(image: &'i Image<'a>) -> Maker<'i, 'a> {
-        Maker { image, at_labels: HashMap::new(), state: State::default() }
+        Maker { image, at_labels: FxHashMap::default(), state: State::default() }
     }
 
     /// Hands out each address that instructions make, with the last of the instructions; twice where a loop is followed.

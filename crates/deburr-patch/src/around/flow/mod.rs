@@ -10,6 +10,7 @@
 //! | `edges` | where control comes to a place from |
 //! | `indirect` | where indirect jumps go |
 //! | `made` | which addresses code makes |
+//! | `places` | sets of places |
 //! | `returns` | which calls come back |
 //! | `slots` | which instructions write a slot of a frame |
 
@@ -17,8 +18,11 @@ mod derived;
 pub(crate) mod edges;
 mod indirect;
 pub(crate) mod made;
+mod places;
 mod returns;
 mod slots;
+
+pub(crate) use places::Places;
 
 use super::beside::Beside;
 use deburr_core::address::CodeOffset;
@@ -32,7 +36,7 @@ use indirect::Indirect;
 use made::addresses_named;
 use rayon::prelude::*;
 use returns::Returns;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// How control goes through a file.
@@ -43,7 +47,7 @@ pub(crate) struct Flow<'f, 'a> {
     pub(crate) edges: Edges,
     indirect: Indirect,
     /// Indirect jumps of unknown target, by the function that they are in; the first also of the calls.
-    unknown: HashMap<Option<usize>, Unknown>,
+    unknown: FxHashMap<Option<usize>, Unknown>,
     /// Places whose address a relocation, the loader or code has, sorted.
     pointed_to: Vec<CodeOffset>,
     /// All addresses that code makes or that relocations have, sorted.
@@ -72,7 +76,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         pointed_to.dedup();
         let named = OnceLock::new();
         let (indirect, edges) = Indirect::resolve(image, program, &returns, &pointed_to, &named);
-        let unknown = HashMap::new();
+        let unknown = FxHashMap::default();
         let mut flow = Flow {
             image,
             program,
@@ -126,7 +130,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Whether the entry of a procedure linkage table at a place has an instruction that stops a path.
-    pub(crate) fn is_stopped_in_linkage(&self, start: CodeOffset, stops: &impl Fn(&Insn) -> bool) -> bool {
+    pub(crate) fn is_stopped_in_linkage(&self, start: CodeOffset, stops: &dyn Fn(&Insn) -> bool) -> bool {
         /// Instructions of the longest entry.
         const LONGEST: u32 = 6;
         let is_linkage = |code: &Code<'_>| code.name.starts_with(".plt") || code.name == ".iplt";

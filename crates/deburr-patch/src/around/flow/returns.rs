@@ -10,7 +10,7 @@ use deburr_core::address::CodeOffset;
 use deburr_core::function::Program;
 use deburr_core::image::{Image, SymbolOrigin};
 use rayon::prelude::*;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Instructions of a function that are looked at; a longer one is taken to return.
@@ -70,7 +70,7 @@ impl Returns {
         starts.par_sort_unstable();
         starts.dedup();
         let names = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
-        let external: HashSet<CodeOffset> = names
+        let external: FxHashSet<CodeOffset> = names
             .filter(|symbol| symbol.name.strip_suffix("@plt").is_some_and(is_never))
             .filter_map(|symbol| image.code_offset(symbol.svma))
             .collect();
@@ -114,7 +114,7 @@ struct Search<'s, 'a> {
     program: &'s Program,
     starts: &'s [CodeOffset],
     returning: &'s [AtomicBool],
-    external: &'s HashSet<CodeOffset>,
+    external: &'s FxHashSet<CodeOffset>,
 }
 
 impl Search<'_, '_> {
@@ -123,7 +123,7 @@ impl Search<'_, '_> {
         if self.external.contains(&start) {
             return false;
         }
-        let (mut pending, mut seen) = (vec![start], HashSet::new());
+        let (mut pending, mut seen) = (vec![start], FxHashSet::default());
         while let Some(at) = pending.pop() {
             if !seen.insert(at) {
                 continue;
