@@ -65,10 +65,15 @@ fn orphans(root: &Path, sources: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 
 /// Whether a fixture is a shared object: for rules on files as they are loaded.
 fn is_linked(source: &Path) -> bool {
-    fs::read_to_string(source).is_ok_and(|text| text.lines().any(|line| line == LINKED))
+    fs::read_to_string(source).is_ok_and(|text| linker_options(&text).is_some())
 }
 
-/// The line of a fixture that is to be linked.
+/// The options that a fixture gives its linker; `None` where it is not linked.
+fn linker_options(text: &str) -> Option<impl Iterator<Item = &str>> {
+    text.lines().find_map(|line| line.strip_prefix(LINKED)).map(str::split_whitespace)
+}
+
+/// The line of a fixture that is to be linked, before options of the linker.
 const LINKED: &str = "# deburr: linked";
 
 /// The entry point that a fixture gives its linker, which takes the start of the code otherwise, or none.
@@ -112,6 +117,7 @@ fn assemble(source: &Path, to: &Path) -> Result<(), String> {
     let output = Command::new(&linker)
         .args(["-shared", "--build-id=none", "-z", "noseparate-code", "-o"])
         .args([&linked, to])
+        .args(linker_options(&text).into_iter().flatten())
         .args(entry_of(&text).into_iter().flat_map(|entry| ["-e", entry]))
         .output()
         .map_err(|error| format!("{linker}: {error} (Debian and Ubuntu: {package})"))?;

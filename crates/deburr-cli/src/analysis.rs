@@ -139,6 +139,7 @@ impl Analysis {
             part: &held.part,
             text: &held.text,
             level: &held.level.name,
+            largest_page: held.largest_page,
             raised: held.raised_from.as_ref().map(|general| (general.name.as_str(), general.features)),
         });
         let refused = |reason: String| Refusal { reason, fault: true, kind: None };

@@ -21,6 +21,8 @@ pub(crate) struct Held {
     pub(crate) level: Target,
     /// What its package claims, of a variant whose name says more.
     pub(crate) raised_from: Option<Target>,
+    /// The largest pages, in bytes, of machines that it is for, where that is said.
+    pub(crate) largest_page: Option<u64>,
 }
 
 /// The claims of one package.
@@ -55,7 +57,8 @@ impl Book {
             let level = Target::parse(name)
                 .map_err(|error| format!("a claim that is not known here: {text}: {error}"))?;
             let (part, text) = (claim.part.clone(), text.clone());
-            self.held.push(Arc::new(Held { part, text, level, raised_from: None }));
+            let largest_page = claim.largest_page();
+            self.held.push(Arc::new(Held { part, text, level, raised_from: None, largest_page }));
         }
         Ok(())
     }
@@ -102,7 +105,7 @@ pub(super) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Ar
         // The first level has a name of its own there.
         let level = Target::parse(if needed == "x86-64-baseline" { "x86-64" } else { &needed }).ok()?;
         let text = format!("x86 ISA needed: {needed} (the ELF note)");
-        Some(Held { part: path.to_owned(), text, level, raised_from: None })
+        Some(Held { part: path.to_owned(), text, level, raised_from: None, largest_page: None })
     };
     of_folder(path).or_else(of_note).filter(|held| Some(held.level.arch) == arch).map(Arc::new)
 }
@@ -114,7 +117,13 @@ fn of_folder(path: &str) -> Option<Held> {
     let (name, _) = path.get(at..)?.split_once('/')?;
     let level = Target::parse(name).ok()?;
     let part = path.get(..at + name.len())?.to_owned();
-    Some(Held { part, text: format!("{FOLDER}{name} (the folder)"), level, raised_from: None })
+    Some(Held {
+        part,
+        text: format!("{FOLDER}{name} (the folder)"),
+        level,
+        raised_from: None,
+        largest_page: None,
+    })
 }
 
 /// What a path says, of a member of a package that says nothing itself.
@@ -123,7 +132,13 @@ fn of_path(path: &str, arch: Option<Arch>) -> Option<Held> {
     let mut arches = ARCHES.into_iter().filter(|known| arch.is_none_or(|arch| arch == *known));
     let name = arches.find_map(|arch| statement.machines.level_for(family(arch)))?;
     let level = Target::parse(name).ok()?;
-    Some(Held { part: part.to_owned(), text: statement.shown(), level, raised_from: None })
+    Some(Held {
+        part: part.to_owned(),
+        text: statement.shown(),
+        level,
+        raised_from: None,
+        largest_page: None,
+    })
 }
 
 /// As claims call the levels of an architecture.
@@ -140,8 +155,13 @@ mod tests {
     use deburr_package::claim::{Artefact, Statement};
 
     fn claim(part: &str, machines: Machines) -> Claim {
-        let statement =
-            Statement { text: "says".to_owned(), place: "here".to_owned(), machines, refines: false };
+        let statement = Statement {
+            text: "says".to_owned(),
+            place: "here".to_owned(),
+            machines,
+            refines: false,
+            largest_page: None,
+        };
         Claim { part: part.to_owned(), artefact: Artefact::Deb, statements: vec![statement] }
     }
 

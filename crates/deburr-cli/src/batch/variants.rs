@@ -42,7 +42,8 @@ impl<'l> Variants<'l> {
         }
         let level = raised(&held.level, named);
         let text = format!("{} (its name)", inside(path).rsplit('/').next().unwrap_or_default());
-        Arc::new(Held { part: held.part.clone(), text, level, raised_from: Some(held.level.clone()) })
+        let raised_from = Some(held.level.clone());
+        Arc::new(Held { part: held.part.clone(), text, level, raised_from, largest_page: held.largest_page })
     }
 }
 
@@ -120,7 +121,8 @@ mod tests {
     fn of(path: &str, binaries: &[&str]) -> (String, Option<String>) {
         let list = || binaries.iter().map(|name| (*name).to_owned()).collect();
         let level = Target::parse("x86-64-v1").expect("a level");
-        let held = Held { part: "p".to_owned(), text: "says (here)".to_owned(), level, raised_from: None };
+        let (part, text) = ("p".to_owned(), "says (here)".to_owned());
+        let held = Held { part, text, level, raised_from: None, largest_page: None };
         let held = Variants::new(&list).of_member(path, Some(Arch::X86_64), Arc::new(held));
         (held.level.name.clone(), held.raised_from.as_ref().map(|general| general.name.clone()))
     }

@@ -26,6 +26,8 @@ pub struct StatedClaim<'a> {
     pub level: &'a str,
     /// What the package claims, where the file is a variant and says in its name that it is for more: the level, and its features.
     pub raised: Option<(&'a str, FeatureSet)>,
+    /// The largest pages, in bytes, of machines that it is for, where it says so.
+    pub largest_page: Option<u64>,
 }
 
 /// Steps of a path that a message shows; the evidence has all.

@@ -15,10 +15,10 @@ mod error;
 pub mod layout;
 pub mod lines;
 pub mod linkage;
+pub mod loading;
 mod made;
 mod model;
 mod name;
-pub mod needed;
 mod parse;
 mod sorted;
 
@@ -29,13 +29,14 @@ pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;
 pub use linkage::{Described, Describer, Linkage, described};
+pub use loading::needed::{Needed, needed};
+pub use loading::pages::{Misfit, PAGE_SIZES, Pages, pages};
 pub use made::Producers;
 pub use model::{
     ArrayKind, BuildFacts, Code, FrameRange, Image, Kind, Loaded, Symbol, SymbolKind, SymbolOrigin, Transfer,
     TransferTarget,
 };
 pub use name::Name;
-pub use needed::{Needed, needed};
 pub use parse::beside::{executable_beside_code, functions_beside_code};
 pub use parse::build::isa_needed_of;
 pub use parse::relocations::relocated_code;

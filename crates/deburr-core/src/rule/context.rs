@@ -3,7 +3,6 @@
 //! In: an image, its functions, verdicts, and what the user states of the machines. Out: [`Context`], on which each
 //! [`Rule`] is a pure function. Facts that several rules need are worked out once, for the first that needs them.
 
-use crate::address::Svma;
 use crate::benchmark::Benchmark;
 use crate::danger::StatedClaim;
 use crate::finding::{AcrossFinding, Finding};
@@ -13,7 +12,7 @@ use crate::function::reach::{Reach, Refusal, Verdict};
 use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage};
-use crate::insn::{self, Insn, sweep::Wants};
+use crate::insn::sweep::Wants;
 use crate::provenance::Optimisation;
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
@@ -120,12 +119,6 @@ impl<'a> Context<'a> {
     pub fn linkage(&self) -> &Linkage<'a> {
         let read = || Linkage::parse(self.image);
         self.linkage.unwrap_or_else(|| self.shared.linkage.get_or_init(read))
-    }
-
-    /// The instruction at an address; none, where that has no code.
-    pub fn insn_at(&self, at: Svma) -> Option<Insn> {
-        let code = self.image.bytes_at(at)?;
-        insn::decode(self.image.arch, code, at)
     }
 
     /// Whether the user names a rule: then it also reports what is rarely worth it.

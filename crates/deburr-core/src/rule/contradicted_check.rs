@@ -2,7 +2,8 @@
 //! CPU has the one without the other. One finding a function, at the first such instruction.
 
 use super::{Context, Rule};
-use crate::address::{CodeOffset, Extent, Svma};
+use crate::address::{CodeOffset, Svma};
+use crate::danger::insn_at;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Gap, Guard, Reach, Verdict, endangered_by};
 use crate::image::demangle;
@@ -90,11 +91,10 @@ fn finding(context: &Context<'_>, found: &Contradicted<'_>, having: FeatureSet) 
         evidence.extend(name.map(|name| ("chosen_in", Value::Text(name.into()))));
     }
     let at = image.svma(found.at);
-    let insn = context.insn_at(at);
     Some(Finding {
         rule: RULE.id,
         at,
-        extent: Extent { start: at, end: at.offset(insn.map_or(1, |insn| insn.length.into())) },
+        extent: insn_at(image, at),
         severity: Severity::Warning,
         message: message.into(),
         evidence: Evidence::from(evidence),

@@ -1,7 +1,8 @@
 //! `interposable-call`: calls of a shared library's own exported functions through its procedure linkage table. One finding a file.
 
 use super::{Context, Rule};
-use crate::address::{CodeOffset, Extent, Svma};
+use crate::address::{CodeOffset, Svma};
+use crate::danger::insn_at;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::image::{Kind, SymbolOrigin, demangle};
 use crate::insn::{ClassSet, sweep::Wants};
@@ -78,7 +79,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     Some(Finding {
         rule: RULE.id,
         at,
-        extent: Extent::sized(at, context.insn_at(at).map_or(1, |insn| insn.length.into())),
+        extent: insn_at(image, at),
         severity: Severity::Note,
         message: message.into(),
         evidence: Evidence::from(evidence),

@@ -1,8 +1,7 @@
 //! `isa-note-missing`: x86-64 code that needs more than the ELF note says, so that the loader starts it where it dies.
 
 use super::{Context, Rule};
-use crate::address::Extent;
-use crate::danger::Leak;
+use crate::danger::{Leak, insn_at};
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::function::reach::{Need, Reach, Verdict};
 use crate::image::{Kind, demangle};
@@ -54,7 +53,6 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let required: Vec<&Verdict> = context.verdicts.iter().filter(raises).collect();
     let most = need.most_needing(required.iter().copied()).filter(|_| is_proven(context, &required))?;
     let at = image.svma(most.at);
-    let length = context.insn_at(at)?.length;
     let says = claimed.map_or("there is no note".to_owned(), |claimed| format!("the note says {claimed}"));
     let needs = most.features.iter().map(Feature::name).collect::<Vec<_>>().join(", ");
     let function = context.program.function_at(most.at);
@@ -73,7 +71,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     Some(Finding {
         rule: RULE.id,
         at,
-        extent: Extent::sized(at, length.into()),
+        extent: insn_at(image, at),
         severity: Severity::Warning,
         message: message.into(),
         evidence: Evidence::from(evidence),

@@ -17,6 +17,7 @@ mod mfence;
 mod narrow_store_wide_load;
 mod narrow_vectors;
 mod outlined_atomic;
+mod page_size;
 mod scalar_hot_loop;
 mod scalar_twin;
 mod software_crc;
@@ -50,6 +51,7 @@ pub const RULES: &[Rule] = &[
     narrow_store_wide_load::RULE,
     narrow_vectors::RULE,
     outlined_atomic::RULE,
+    page_size::RULE,
     scalar_hot_loop::RULE,
     scalar_twin::RULE,
     software_crc::RULE,
@@ -89,8 +91,13 @@ pub(crate) const fn of_answer(is_claim: bool) -> &'static str {
 /// Whether a rule's findings mean that the file does not run on machines that it is for: then they count whoever wrote the
 /// code.
 pub fn means_the_file_dies(id: &str) -> bool {
-    let rules =
-        [above_baseline::RULE, claim_exceeded::RULE, contradicted_check::RULE, unchecked_id_register::RULE];
+    let rules = [
+        above_baseline::RULE,
+        claim_exceeded::RULE,
+        contradicted_check::RULE,
+        page_size::RULE,
+        unchecked_id_register::RULE,
+    ];
     rules.iter().any(|rule| rule.id == id)
 }
 

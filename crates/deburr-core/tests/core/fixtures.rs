@@ -35,11 +35,15 @@ fn report(rule_id: &str, source: &Path) -> Report {
         name.map(|name| deburr_cpu::Target::parse(name).unwrap())
     };
     let claimed = stated("deburr: --claim ");
+    // Bytes of the largest pages of which the claim says something.
+    let page = text.split("deburr: --page ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let page = page.map(|page| page.parse::<u64>().unwrap());
     let claim = claimed.as_ref().map(|level| StatedClaim {
         part: "p",
         text: "says (here)",
         level: &level.name,
         raised: None,
+        largest_page: page,
     });
     let baseline = stated("deburr: --baseline ").or_else(|| claimed.clone()).map(|machine| machine.features);
     let machine = stated("deburr: --target ");
@@ -145,7 +149,13 @@ fn a_claim_is_broken_by_what_a_baseline_of_its_level_reports() {
         let name = text.split("deburr: --baseline ").nth(1).and_then(|rest| rest.split_whitespace().next());
         let Some(level) = name.map(|name| deburr_cpu::Target::parse(name).unwrap()) else { continue };
         let object = fs::read(source.with_extension("o")).unwrap();
-        let claim = Some(StatedClaim { part: "p", text: "says (here)", level: &level.name, raised: None });
+        let claim = Some(StatedClaim {
+            part: "p",
+            text: "says (here)",
+            level: &level.name,
+            raised: None,
+            largest_page: None,
+        });
         let rules: Option<&[&str]> = Some(&["above-baseline", "claim-exceeded", "claim-unused"]);
         let baseline = Some(level.features);
         let of_baseline = check(&object, &Request { baseline, rules, ..Request::default() }).unwrap();

@@ -60,6 +60,8 @@ pub struct Statement {
     pub machines: Machines,
     /// Whether it only refines what others state of the architecture.
     pub refines: bool,
+    /// The largest pages, in bytes, of machines that it is for, where it says so.
+    pub largest_page: Option<u64>,
 }
 
 /// What a package, or a part of it, says of the machines that it is for.
@@ -97,6 +99,7 @@ impl Statement {
             place: place.to_owned(),
             machines,
             refines: false,
+            largest_page: None,
         }
     }
 
@@ -128,6 +131,11 @@ impl Machines {
 }
 
 impl Claim {
+    /// The largest pages, in bytes, of machines that it is for, where it says so.
+    pub fn largest_page(&self) -> Option<u64> {
+        self.statements.iter().filter_map(|statement| statement.largest_page).max()
+    }
+
     /// The statement that decides, and the machines that it names: what refines wins over what does not.
     ///
     /// # Errors
@@ -176,7 +184,7 @@ mod tests {
     use super::*;
 
     fn statement(text: &str, machines: Machines, refines: bool) -> Statement {
-        Statement { text: text.to_owned(), place: "here".to_owned(), machines, refines }
+        Statement { text: text.to_owned(), place: "here".to_owned(), machines, refines, largest_page: None }
     }
 
     fn level(name: &str, refines: bool) -> Statement {

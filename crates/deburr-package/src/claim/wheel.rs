@@ -83,7 +83,22 @@ fn of_tag(tags: &str, place: &str) -> Statement {
             _ => Some(found),
         };
     }
-    Statement::new(place, format!("platform {tags}"), machines.unwrap_or(Machines::Unknown))
+    let largest_page = tags.split('.').filter_map(largest_page).max();
+    let statement = Statement::new(place, format!("platform {tags}"), machines.unwrap_or(Machines::Unknown));
+    Statement { largest_page, ..statement }
+}
+
+/// The largest pages, in bytes, of systems that a platform tag includes: RHEL 7 and 8 for AArch64, with glibc 2.17 and 2.28, have 64 KiB
+/// ("Considerations in adopting RHEL 9", "Kernel": 4 KiB since then).
+fn largest_page(tag: &str) -> Option<u64> {
+    /// The minor version of RHEL 8's glibc.
+    const GLIBC_OF_RHEL_8: u32 = 28;
+    let rest = tag.strip_prefix("manylinux")?.strip_suffix("_aarch64")?;
+    let minor = match rest {
+        "2014" => Some(17),
+        _ => rest.strip_prefix("_2_").and_then(|minor| minor.parse().ok()),
+    };
+    minor.filter(|&minor: &u32| minor <= GLIBC_OF_RHEL_8).map(|_| 1 << 16)
 }
 
 fn of_platform(tag: &str) -> Machines {
@@ -237,6 +252,17 @@ mod tests {
         );
         assert_eq!(of(json!({"x86_64": {"sha_ni": ["on"]}})), Some(level("x86-64+sha")));
         assert_eq!((of(json!({"nvidia": {"cuda": ["12"]}})), of(json!({}))), (None, None));
+    }
+
+    #[test]
+    fn a_tag_that_includes_rhel_8_for_aarch64_is_for_pages_of_64_kib() {
+        let page = |tags: &str| of_tag(tags, "here").largest_page;
+        assert_eq!(page("manylinux_2_17_aarch64.manylinux2014_aarch64"), Some(1 << 16));
+        assert_eq!(page("manylinux_2_28_aarch64"), Some(1 << 16));
+        assert_eq!(page("manylinux_2_31_aarch64"), None);
+        assert_eq!(page("manylinux_2_17_x86_64"), None);
+        assert_eq!(page("musllinux_1_2_aarch64"), None);
+        assert_eq!(page("linux_aarch64"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::attestation::Attestation;
 use super::list::vouches;
 use super::name::{above, beside};
-use deburr_core::image::needed::needed;
+use deburr_core::image::needed;
 use deburr_package::shown;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 //! In: the bytes of a file, of which only headers and the dynamic section are read. Out: [`Needed`]. Follows the gABI,
 //! "Dynamic Section" and "Shared Object Dependencies".
 
-use super::Error;
-use super::elf::{Elf, string_at};
+use crate::image::Error;
+use crate::image::elf::{Elf, string_at};
 use deburr_cpu::Arch;
 
 const DT_NEEDED: u64 = 1;

@@ -1,0 +1,150 @@
+//! `page-size`: files that machines with larger pages cannot load, and allocators that stop there. One finding of each kind a file.
+
+use super::{Context, Rule};
+use crate::address::{CodeOffset, Extent, Svma};
+use crate::danger::insn_at;
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::function::reach::file::references::search_once;
+use crate::image::loading::pages::Reason;
+use crate::image::{Misfit, PAGE_SIZES, pages};
+use crate::insn::{self, ClassSet, Operation, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
+use deburr_cpu::Arch;
+
+/// The largest pages of Android, in bytes.
+const PAGE_OF_ANDROID: u64 = 1 << 14;
+/// What jemalloc says before it ends a program whose pages are larger than those that it was built for (`src/pages.c`).
+const MESSAGE: &[u8] = b"<jemalloc>: Unsupported system page size";
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "page-size",
+    summary: "file that machines with larger pages cannot load, or whose allocator stops there",
+    severity: "note; error where the package claims to be for machines with such pages",
+    page: include_str!("../../pages/page-size.md"),
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (1, 0), "-Wl,-z,max-page-size=65536"),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,max-page-size=65536"),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,max-page-size=65536"),
+    ],
+    preview: true,
+    // It runs there or it does not.
+    benchmark: None,
+    wants: Wants::classes(ClassSet::EMPTY),
+    check: |context| segments(context).into_iter().chain(allocator(context)).collect(),
+};
+
+/// What is said of the segments.
+fn segments(context: &Context<'_>) -> Option<Finding> {
+    let image = context.image;
+    let pages = pages(image.bytes).ok().filter(|pages| pages.is_android || image.arch == Arch::Aarch64)?;
+    let largest = if pages.is_android { PAGE_OF_ANDROID } else { u64::MAX };
+    let misfit = pages.misfits.iter().find(|misfit| misfit.page <= largest)?;
+    let start = image.code.first()?.extent.start;
+    let loads = PAGE_SIZES.iter().rfind(|&&size| size < misfit.page);
+    let evidence = vec![
+        ("page", Value::Number(misfit.page)),
+        ("largest_page", Value::Number(loads.copied().unwrap_or(0))),
+        ("segment", Value::Number(misfit.segment as u64)),
+        ("cause", Value::Text(cause(misfit).into())),
+    ];
+    let or_larger =
+        if pages.is_android || PAGE_SIZES.last() == Some(&misfit.page) { "" } else { " or larger" };
+    let message =
+        format!("cannot be loaded where pages have {}{or_larger}: {}", size(misfit.page), reason(misfit));
+    Some(finding(context, insn_at(image, start), misfit.page, message, evidence))
+}
+
+/// What is said of jemalloc, which has the size of a page from the machine that it was built on or for.
+fn allocator(context: &Context<'_>) -> Option<Finding> {
+    let image = context.image;
+    let has_text = |(extent, bytes): &(Extent, &[u8])| {
+        let at = memchr::memmem::find(bytes, MESSAGE)?;
+        Some(Extent::sized(extent.start.offset(at as i64), MESSAGE.len() as u64))
+    };
+    let text = image.constants.iter().filter(|_| image.arch == Arch::Aarch64).find_map(has_text)?;
+    let references = search_once(image, context.linkage(), context.program, &[text]);
+    let functions = references
+        .iter()
+        .filter_map(|reference| context.program.function_at(image.code_offset(reference.from)?));
+    let (at, page) = functions
+        .flat_map(|function| compared(context, function.start, function.end))
+        .min_by_key(|&(_, page)| page)?;
+    let largest = *PAGE_SIZES.last()?;
+    if page >= largest {
+        return None;
+    }
+    let message = format!(
+        "jemalloc in it ends the program where pages are larger than {}: it was built for those",
+        size(page)
+    );
+    let evidence = vec![("largest_page", Value::Number(page)), ("cause", Value::Text("allocator".into()))];
+    Some(finding(context, insn_at(image, at), page * 2, message, evidence))
+}
+
+/// Where a function compares something with a size of pages.
+fn compared(context: &Context<'_>, start: CodeOffset, end: CodeOffset) -> Vec<(Svma, u64)> {
+    let image = context.image;
+    let compared = start.words_until(end).filter_map(|at| {
+        let at = image.svma(at);
+        let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
+        let is_compare = insn.operation == Operation::Compare;
+        let size = u64::try_from(insn.imm.filter(|_| is_compare)?).ok()?;
+        PAGE_SIZES.contains(&size).then_some((at, size))
+    });
+    compared.collect()
+}
+
+/// `page`: the least size, in bytes, with which it does not run.
+fn finding(
+    context: &Context<'_>,
+    extent: Extent,
+    page: u64,
+    message: String,
+    mut evidence: Vec<(&'static str, Value)>,
+) -> Finding {
+    let claim = context.claim.filter(|claim| claim.largest_page.is_some_and(|largest| largest >= page));
+    let message = match claim {
+        Some(claim) => format!("claimed is {}: {message}", claim.text),
+        None => message,
+    };
+    evidence.extend(claim.map(|claim| ("claim", Value::Text(claim.text.into()))));
+    Finding {
+        rule: RULE.id,
+        at: extent.start,
+        extent,
+        severity: if claim.is_some() { Severity::Error } else { Severity::Note },
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    }
+}
+
+fn reason(misfit: &Misfit) -> String {
+    let segment = misfit.segment;
+    match misfit.reason {
+        Reason::Alignment(to) if to >= 1 << 10 && to % (1 << 10) == 0 => {
+            format!("segment {segment} is aligned to {}", size(to))
+        }
+        Reason::Alignment(to) => format!("segment {segment} is aligned to {to}"),
+        Reason::Offset => {
+            format!("the address of segment {segment} and its place in the file differ by a part of a page")
+        }
+        Reason::SharedPage => format!("segment {segment} shares a page with one of other rights"),
+        Reason::RelroEnd => {
+            format!("segment {segment}, read-only after relocation, ends within a page that is written")
+        }
+    }
+}
+
+const fn cause(misfit: &Misfit) -> &'static str {
+    match misfit.reason {
+        Reason::Alignment(_) => "alignment",
+        Reason::Offset => "offset",
+        Reason::SharedPage => "shared-page",
+        Reason::RelroEnd => "relro",
+    }
+}
+
+fn size(bytes: u64) -> String {
+    format!("{} KiB", bytes >> 10)
+}
