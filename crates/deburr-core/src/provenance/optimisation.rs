@@ -12,9 +12,13 @@ use crate::image::{Image, SymbolOrigin};
 use crate::insn::Insn;
 use deburr_cpu::Arch;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Instructions of a function that are examined. Of SQLite's functions at -O0, 99 % show what they are within the first 30.
 const MAX_INSTRUCTIONS: usize = 96;
+/// Instructions of a function that is a sample of its neighbours.
+const SAMPLED_INSTRUCTIONS: usize = 32;
 /// Bytes at the start of a function in which -O0 code has loaded what it stored, if it has an argument or a local.
 const FILTERED_BYTES: usize = 160;
 /// Functions of at most this length say nothing: they hardly have room for a store and a load. PLT entries are 16 bytes long.
@@ -53,6 +57,9 @@ const MIN_ARGUMENTS_PERCENT: usize = 40;
 const MIN_ARGUMENTS_PERCENT_OF_EXCEPTION: usize = 10;
 /// What is a large part, in per mille.
 const LARGE_PER_MILLE: u64 = 250;
+
+/// Functions of which two are examined first in a large file: half of the least stretch, so that it has such a group whole.
+const GROUP: usize = MIN_STRETCH_FUNCTIONS / 2;
 
 /// What a stretch must have.
 #[derive(Clone, Copy)]
@@ -93,45 +100,29 @@ pub struct Optimisation {
 }
 
 impl Optimisation {
-    /// Judges all functions of a file.
+    /// Judges all functions of a file: of a large one first some, and the others only where much of it is unoptimised.
     pub fn of(image: &Image<'_>, program: &Program) -> Optimisation {
         let functions: Vec<&Function> = own_functions(image, program).collect();
-        let uses: Vec<(u64, Option<FrameUse>)> = functions
-            .par_iter()
-            .map(|function| (function.extent(image).len(), candidate(image, program, function)))
-            .collect();
-        let scores: Vec<f32> = uses.iter().map(|(length, found)| score(*length, *found)).collect();
-        let bytes: u64 = uses.iter().map(|(length, _)| length).sum();
-        let accepted = |demand: Demand| {
-            let found = stretches(&scores, demand.price_of_change).into_iter().filter_map(|range| {
-                let (inside, scores) = (uses.get(range.clone())?, scores.get(range.clone())?);
-                let own: u64 = inside.iter().map(|(length, _)| length).sum();
-                let score = scores.iter().sum();
-                demand.is_met(inside, score, own > bytes / 2).then_some(())?;
-                let (first, last) = (functions.get(range.start)?, functions.get(range.end.checked_sub(1)?)?);
-                let extent = Extent { start: first.extent(image).start, end: last.extent(image).end };
-                Some(Stretch { extent, functions: range.len() as u64, bytes: own })
-            });
-            let stretches = found.collect();
-            Optimisation { stretches, functions: functions.len() as u64, bytes }
+        let extents: Vec<Extent> = functions.iter().map(|function| function.extent(image)).collect();
+        let lengths: Vec<u64> = extents.iter().map(|extent| extent.len()).collect();
+        let examine = Examine {
+            may_tell: &|index| extents.get(index).is_some_and(|extent| may_tell(image, *extent)),
+            use_of: &|index, count| {
+                extents.get(index).map(|extent| use_of_first(image, program, *extent, count))
+            },
         };
-        let demand = Demand {
-            price_of_change: PRICE_OF_CHANGE,
-            rate: MIN_RATE,
-            arguments: MIN_ARGUMENTS_PERCENT,
-            idle_rate: if image.build.is_go { MIN_IDLE_RATE_OF_GO } else { 0.0 },
+        let judge = |uses: Vec<Option<FrameUse>>| {
+            let uses: Vec<(u64, Option<FrameUse>)> = lengths.iter().copied().zip(uses).collect();
+            judged(&extents, &uses, image.build.is_go)
         };
-        let found = accepted(demand);
-        if found.per_mille() < LARGE_PER_MILLE {
-            return found;
+        let is_large = lengths.iter().sum::<u64>() * NOTABLE_PER_MILLE > NOTABLE_BYTES * 1000;
+        if is_large {
+            let found = judge(examine.some(&lengths));
+            if !found.is_notable() {
+                return found;
+            }
         }
-        // Where much is unoptimised, more is likely to be.
-        accepted(Demand {
-            price_of_change: PRICE_OF_EXCEPTION,
-            rate: MIN_RATE_OF_EXCEPTION,
-            arguments: MIN_ARGUMENTS_PERCENT_OF_EXCEPTION,
-            ..demand
-        })
+        judge((0..lengths.len()).into_par_iter().map(|index| examine.one(index)).collect())
     }
 
     /// The stretch that holds an address.
@@ -187,6 +178,91 @@ pub fn explanation(found: FrameUse, stretch: Option<&Stretch>) -> String {
     }
 }
 
+/// The stretches of a file. `uses`: by function, its length in bytes, and what it does with its frame, where it was examined.
+fn judged(extents: &[Extent], uses: &[(u64, Option<FrameUse>)], is_go: bool) -> Optimisation {
+    let scores: Vec<f32> = uses.iter().map(|(length, found)| score(*length, *found)).collect();
+    let bytes: u64 = uses.iter().map(|(length, _)| length).sum();
+    let accepted = |demand: Demand| {
+        let found = stretches(&scores, demand.price_of_change).into_iter().filter_map(|range| {
+            let (inside, scores) = (uses.get(range.clone())?, scores.get(range.clone())?);
+            let own: u64 = inside.iter().map(|(length, _)| length).sum();
+            let score = scores.iter().sum();
+            demand.is_met(inside, score, own > bytes / 2).then_some(())?;
+            let (first, last) = (extents.get(range.start)?, extents.get(range.end.checked_sub(1)?)?);
+            let extent = Extent { start: first.start, end: last.end };
+            Some(Stretch { extent, functions: range.len() as u64, bytes: own })
+        });
+        let stretches = found.collect();
+        Optimisation { stretches, functions: extents.len() as u64, bytes }
+    };
+    let demand = Demand {
+        price_of_change: PRICE_OF_CHANGE,
+        rate: MIN_RATE,
+        arguments: MIN_ARGUMENTS_PERCENT,
+        idle_rate: if is_go { MIN_IDLE_RATE_OF_GO } else { 0.0 },
+    };
+    let found = accepted(demand);
+    if found.per_mille() < LARGE_PER_MILLE {
+        return found;
+    }
+    // Where much is unoptimised, more is likely to be.
+    accepted(Demand {
+        price_of_change: PRICE_OF_EXCEPTION,
+        rate: MIN_RATE_OF_EXCEPTION,
+        arguments: MIN_ARGUMENTS_PERCENT_OF_EXCEPTION,
+        ..demand
+    })
+}
+
+/// How functions are examined, by their places among all.
+struct Examine<'e> {
+    /// Whether a function's bytes may say something: cheap.
+    may_tell: &'e (dyn Fn(usize) -> bool + Sync),
+    /// What so many of its first instructions do.
+    use_of: &'e (dyn Fn(usize, usize) -> Option<FrameUse> + Sync),
+}
+
+impl Examine<'_> {
+    fn one(&self, index: usize) -> Option<FrameUse> {
+        (self.may_tell)(index).then(|| (self.use_of)(index, MAX_INSTRUCTIONS)).flatten()
+    }
+
+    /// What some functions do with their frames: those of groups of which two samples are unoptimised, and of their neighbours as long as
+    /// those are. `lengths`: of all functions, in bytes.
+    fn some(&self, lengths: &[u64]) -> Vec<Option<FrameUse>> {
+        let mut uses = vec![None; lengths.len()];
+        let groups = lengths.len().div_ceil(GROUP);
+        let members = |group: usize| group * GROUP..lengths.len().min((group + 1) * GROUP);
+        let is_telling = |index: &usize| lengths.get(*index).is_some_and(|&length| length > MAX_MUTE_BYTES);
+        let is_suspect = |group: &usize| {
+            let Range { start, end } = members(*group);
+            let samples = [start..end, end.min(start + GROUP / 2)..end].map(|mut half| half.find(is_telling));
+            let events = |index: usize| {
+                (self.use_of)(index, SAMPLED_INSTRUCTIONS).is_some_and(|found| events(&found) > 0)
+            };
+            samples.into_iter().flatten().all(self.may_tell) && samples.into_iter().flatten().all(events)
+        };
+        let mut pending: Vec<usize> = (0..groups).into_par_iter().filter(is_suspect).collect();
+        let mut is_known = vec![false; groups];
+        while !pending.is_empty() {
+            let examined =
+                pending.par_iter().map(|&group| members(group).map(|index| self.one(index)).collect());
+            let examined: Vec<Vec<Option<FrameUse>>> = examined.collect();
+            let mut next = BTreeSet::new();
+            for (&group, found) in pending.iter().zip(examined) {
+                is_known.get_mut(group).into_iter().for_each(|is_known| *is_known = true);
+                let of_group = lengths.iter().skip(group * GROUP).zip(&found);
+                if of_group.map(|(length, found)| score(*length, *found)).sum::<f32>() > 0.0 {
+                    next.extend([group.wrapping_sub(1), group + 1]);
+                }
+                uses.iter_mut().skip(group * GROUP).zip(found).for_each(|(place, found)| *place = found);
+            }
+            pending = next.into_iter().filter(|&group| is_known.get(group) == Some(&false)).collect();
+        }
+        uses
+    }
+}
+
 /// Functions that the file's compilers made, by address.
 fn own_functions<'p>(image: &'p Image<'_>, program: &'p Program) -> impl Iterator<Item = &'p Function> {
     let is_plt = |function: &Function| {
@@ -197,22 +273,23 @@ fn own_functions<'p>(image: &'p Image<'_>, program: &'p Program) -> impl Iterato
 
 /// What a function does with its frame.
 pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> FrameUse {
-    let extent = function.extent(image);
-    let insns: Vec<Insn> = block::decode_run(image, program, extent).take(MAX_INSTRUCTIONS).collect();
+    use_of_first(image, program, function.extent(image), MAX_INSTRUCTIONS)
+}
+
+/// What the first `count` instructions of a function do with its frame.
+fn use_of_first(image: &Image<'_>, program: &Program, extent: Extent, count: usize) -> FrameUse {
+    let insns: Vec<Insn> = block::decode_run(image, program, extent).take(count).collect();
     FrameUse::of(image.arch, extent, &insns)
 }
 
-/// The same, if its bytes may load from a slot of the frame that they have stored to, or jump to the next instruction; others are
-/// not decoded.
-fn candidate(image: &Image<'_>, program: &Program, function: &Function) -> Option<FrameUse> {
-    let extent = function.extent(image);
-    let length = usize::try_from(extent.len()).ok()?.min(FILTERED_BYTES);
-    let start = image.bytes_at(extent.start)?.get(..length)?;
-    let may_tell = match image.arch {
+/// Whether a function's bytes may load from a slot of the frame that they have stored to, or jump to the next instruction.
+fn may_tell(image: &Image<'_>, extent: Extent) -> bool {
+    let length = usize::try_from(extent.len()).unwrap_or(FILTERED_BYTES).min(FILTERED_BYTES);
+    let start = image.bytes_at(extent.start).and_then(|code| code.get(..length));
+    start.is_some_and(|start| match image.arch {
         Arch::X86_64 => may_tell_x86(start),
         Arch::Aarch64 => may_tell_a64(start),
-    };
-    may_tell.then(|| frame_use(image, program, function))
+    })
 }
 
 /// Offsets from the frame that were stored to, by their low 8 bits.
