@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 0), "-C opt-level=3"),
         Remedy::new(Compiler::Zig, (0, 6), "-Doptimize=ReleaseFast"),
     ],
-    preview: true,
+    preview: false,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),
