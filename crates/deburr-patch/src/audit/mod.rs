@@ -46,6 +46,7 @@ use graph::Graph;
 use helpers::{Helpers, NoHelper};
 use monitors::Monitors;
 use rayon::prelude::*;
+use registers::After;
 use tables::Jumps;
 
 const YIELD: u32 = 0xd503_203f;
@@ -172,8 +173,14 @@ impl<'a> File<'a> {
     }
 
     /// Whether nobody reads a register after a place.
-    fn unread(&self, from: CodeOffset, within: CodeOffset, register: u8) -> Result<(), Concern> {
-        match registers::reader(&self.graph, &self.jumps, from, within, register) {
+    fn unread(
+        &self,
+        from: CodeOffset,
+        within: CodeOffset,
+        register: u8,
+        after: After,
+    ) -> Result<(), Concern> {
+        match registers::reader(&self.graph, &self.jumps, from, within, register, after) {
             Some(reader) => Err(Concern::Register { register, reader: self.graph.svma(reader) }),
             None => Ok(()),
         }
@@ -191,7 +198,7 @@ impl<'a> File<'a> {
         for Need { exit, registers } in needs {
             let place = self.graph.offset(at, 4 * exit).ok_or(Concern::Instructions)?;
             for register in (0..31).filter(|number| registers >> number & 1 != 0) {
-                self.unread(place, at, register)?;
+                self.unread(place, at, register, After::Sequence)?;
             }
         }
         Ok(())
@@ -216,7 +223,7 @@ impl<'a> File<'a> {
         match (subject.old, subject.new) {
             ([bl], [new]) if *new == lse && matches!(fields::flow(*bl), Flow::Call(_)) => {
                 let next = self.graph.offset(at, 4).ok_or(Concern::Instructions)?;
-                CALLED.into_iter().try_for_each(|register| self.unread(next, at, register))
+                CALLED.into_iter().try_for_each(|register| self.unread(next, at, register, After::Call))
             }
             // A jump to a helper, and padding.
             ([b, fields::NOP], [new, RET]) if *new == lse && matches!(fields::flow(*b), Flow::Jump(_)) => {

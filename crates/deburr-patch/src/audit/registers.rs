@@ -55,6 +55,7 @@ pub(crate) fn reader(
     from: CodeOffset,
     within: CodeOffset,
     register: u8,
+    after: After,
 ) -> Option<CodeOffset> {
     Search {
         graph,
@@ -63,8 +64,18 @@ pub(crate) fn reader(
         seen: FxHashSet::default(),
         pending: Vec::new(),
         callers: 0,
+        after,
     }
     .run(State { at: from, returns_from: Some(within) })
+}
+
+/// What left the register as it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// A call, which overwrites it: a probe is told of the function's variables, and none is there.
+    Call,
+    /// Other instructions.
+    Sequence,
 }
 
 struct Search<'a> {
@@ -74,6 +85,7 @@ struct Search<'a> {
     seen: FxHashSet<State>,
     pending: Vec<State>,
     callers: usize,
+    after: After,
 }
 
 impl Search<'_> {
@@ -88,7 +100,8 @@ impl Search<'_> {
             }
             let Some(word) = self.graph.word(state.at) else { return Some(state.at) };
             let named = fields::registers(word);
-            if named.reads & self.wanted != 0 || self.graph.is_probe(state.at) {
+            let is_probed = self.after == After::Sequence && self.graph.is_probe(state.at);
+            if named.reads & self.wanted != 0 || is_probed {
                 return Some(state.at);
             }
             if named.kills & self.wanted == 0 && self.go_on(state, word).is_none() {
