@@ -1,4 +1,4 @@
-// f, which g calls by a pointer or through its linkage table, leaves the monitor armed for the store-exclusive after the call.
+// f, which g calls by a pointer through its linkage table or by a jump, leaves the monitor armed for the store-exclusive after the call.
 .arch armv8-a
 .text
 .globl f
@@ -13,8 +13,17 @@ f:
  mov w0,#1
  ret
 2: mov w0,#0
+#ifdef BY_JUMP
+ b k
+.size f,.-f
+.type k,%function
+k:
+ br x30
+.size k,.-k
+#else
  ret
 .size f,.-f
+#endif
 .globl g
 .type g,%function
 .p2align 4
@@ -24,6 +33,8 @@ g:
  str x0,[sp,#16]
 #ifdef BY_LINKAGE
  bl f
+#elif defined BY_JUMP
+ bl h
 #else
  adrp x11,tb
  ldr x11,[x11,:lo12:tb]
@@ -36,6 +47,12 @@ g:
  ldp x29,x30,[sp],#32
  ret
 .size g,.-g
+#ifdef BY_JUMP
+.hidden f
+.type h,%function
+h: b f
+.size h,.-h
+#endif
 .section .data.rel.ro,"aw"
 .p2align 3
 tb: .quad f

@@ -152,10 +152,10 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Adds all returns: what is called through a pointer, or by what another file has called, may be any function.
+    /// Adds all returns, by `br x30` too: what is called through a pointer, or by what another file has called, may be any function.
     fn add_returns(&mut self) {
         if !std::mem::replace(&mut self.has_returns, true) {
-            self.add_all(edges::is_return);
+            self.add_all(|word| edges::is_return(word) || edges::is_indirect_jump(word));
         }
     }
 

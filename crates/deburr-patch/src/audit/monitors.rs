@@ -67,7 +67,9 @@ impl<'a> Closure<'a> {
             let (escapes, comes_back) = (closure.escapes, closure.comes_back);
             // The rest of the path is through a pointer, and may begin at each jump or call through one, or at each return.
             closure.pending = graph.find(|word| match fields::flow(word) {
-                Flow::IndirectJump | Flow::IndirectCall => escapes && word >> 25 == 0x6b,
+                Flow::IndirectCall => escapes && word >> 25 == 0x6b,
+                // It may be a return, too.
+                Flow::IndirectJump => (escapes || comes_back) && word >> 25 == 0x6b,
                 Flow::Return => comes_back,
                 _ => false,
             });

@@ -33,6 +33,7 @@ const CASES: &[(&[&str], &[&str], &[&str])] = &[
     (&["orphanm.c", "orphan_pointer.S"], PROGRAM, &["f", "g"]),
     (&["orphan_after_pointer.S"], SHARED, &["f"]),
     (&["orphan_after_pointer.S", "-DBY_LINKAGE"], SHARED, &["f"]),
+    (&["orphan_after_pointer.S", "-DBY_JUMP"], SHARED, &["f"]),
     (&["comp_adr_idx.S"], SHARED, &["f"]),
     (&["adrp_mov_add.S"], SHARED, &["f"]),
     (&["tbl_data.S"], SHARED, &["f"]),
