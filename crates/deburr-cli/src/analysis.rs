@@ -139,7 +139,9 @@ impl Analysis {
             part: &held.part,
             text: &held.text,
             level: &held.level.name,
-            largest_page: held.largest_page,
+            largest_page: held.systems.largest_page,
+            oldest_glibc: held.systems.oldest_glibc,
+            pythons: held.systems.pythons,
             raised: held.raised_from.as_ref().map(|general| (general.name.as_str(), general.features)),
         });
         let refused = |reason: String| Refusal { reason, fault: true, kind: None };

@@ -8,7 +8,7 @@
 use crate::names::ARCHES;
 use deburr_core::image::isa_needed_of;
 use deburr_cpu::{Arch, Target};
-use deburr_package::claim::{Claim, Machines};
+use deburr_package::claim::{Claim, Machines, Systems};
 use std::sync::Arc;
 
 /// What a file is held to.
@@ -21,8 +21,8 @@ pub(crate) struct Held {
     pub(crate) level: Target,
     /// What its package claims, of a variant whose name says more.
     pub(crate) raised_from: Option<Target>,
-    /// The largest pages, in bytes, of machines that it is for, where that is said.
-    pub(crate) largest_page: Option<u64>,
+    /// What else is said of the systems that it is for.
+    pub(crate) systems: Systems,
 }
 
 /// The claims of one package.
@@ -57,8 +57,8 @@ impl Book {
             let level = Target::parse(name)
                 .map_err(|error| format!("a claim that is not known here: {text}: {error}"))?;
             let (part, text) = (claim.part.clone(), text.clone());
-            let largest_page = claim.largest_page();
-            self.held.push(Arc::new(Held { part, text, level, raised_from: None, largest_page }));
+            let systems = claim.systems();
+            self.held.push(Arc::new(Held { part, text, level, raised_from: None, systems }));
         }
         Ok(())
     }
@@ -94,8 +94,21 @@ impl Book {
         // A package that says anything goes before its paths, also where it is for other machines.
         let silent = || self.is_silent.then(|| of_path(path, arch)).flatten();
         let of_path = || silent().filter(is_of_arch).map(Arc::new);
-        of_folder.filter(|held| is_of_arch(held)).or(of_package).or_else(of_path)
+        let held = of_folder.filter(|held| is_of_arch(held)).or(of_package).or_else(of_path);
+        held.map(|held| match python_of(path) {
+            Some(pythons) if pythons != held.systems.pythons => {
+                Arc::new(Held { systems: Systems { pythons, ..held.systems }, ..Held::clone(&held) })
+            }
+            _ => held,
+        })
     }
+}
+
+/// The one version of CPython 3 that a module's name is for (PEP 3149): `_m.cpython-311-x86_64-linux-gnu.so`. No other one loads it.
+fn python_of(path: &str) -> Option<u32> {
+    let (_, tag) = path.strip_suffix(".so")?.rsplit_once(".cpython-")?;
+    let minor: u32 = tag.split('-').next()?.strip_prefix('3')?.parse().ok()?;
+    1u32.checked_shl(minor)
 }
 
 /// What a file that is in no package is held to.
@@ -105,7 +118,7 @@ pub(super) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Ar
         // The first level has a name of its own there.
         let level = Target::parse(if needed == "x86-64-baseline" { "x86-64" } else { &needed }).ok()?;
         let text = format!("x86 ISA needed: {needed} (the ELF note)");
-        Some(Held { part: path.to_owned(), text, level, raised_from: None, largest_page: None })
+        Some(Held { part: path.to_owned(), text, level, raised_from: None, systems: Systems::default() })
     };
     of_folder(path).or_else(of_note).filter(|held| Some(held.level.arch) == arch).map(Arc::new)
 }
@@ -122,7 +135,7 @@ fn of_folder(path: &str) -> Option<Held> {
         text: format!("{FOLDER}{name} (the folder)"),
         level,
         raised_from: None,
-        largest_page: None,
+        systems: Systems::default(),
     })
 }
 
@@ -137,7 +150,7 @@ fn of_path(path: &str, arch: Option<Arch>) -> Option<Held> {
         text: statement.shown(),
         level,
         raised_from: None,
-        largest_page: None,
+        systems: Systems::default(),
     })
 }
 
@@ -160,7 +173,7 @@ mod tests {
             place: "here".to_owned(),
             machines,
             refines: false,
-            largest_page: None,
+            systems: Systems::default(),
         };
         Claim { part: part.to_owned(), artefact: Artefact::Deb, statements: vec![statement] }
     }
@@ -186,6 +199,19 @@ mod tests {
         assert_eq!(of("q!bin/x", Arch::X86_64), None);
         let archive = book.of_member("p!amd64/v3!layer 1/1!lib/x.a", None);
         assert_eq!(archive.map(|held| held.level.name.clone()).as_deref(), Some("x86-64-v3"));
+    }
+
+    #[test]
+    fn a_module_is_for_the_python_in_its_name() {
+        for (path, expected) in [
+            ("x.whl!m/_a.cpython-39-x86_64-linux-gnu.so", Some(1 << 9)),
+            ("x.whl!m/_a.cpython-312.so", Some(1 << 12)),
+            ("x.whl!m/_a.abi3.so", None),
+            ("x.whl!m/_a.cpython-313t-x86_64-linux-gnu.so", None),
+            ("x.whl!m/_a.so", None),
+        ] {
+            assert_eq!(python_of(path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl<'l> Variants<'l> {
         let level = raised(&held.level, named);
         let text = format!("{} (its name)", inside(path).rsplit('/').next().unwrap_or_default());
         let raised_from = Some(held.level.clone());
-        Arc::new(Held { part: held.part.clone(), text, level, raised_from, largest_page: held.largest_page })
+        Arc::new(Held { part: held.part.clone(), text, level, raised_from, systems: held.systems })
     }
 }
 
@@ -116,13 +116,14 @@ impl Sink for Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deburr_package::claim::Systems;
 
     /// What a member is held to in a package of x86-64-v1 with some binaries.
     fn of(path: &str, binaries: &[&str]) -> (String, Option<String>) {
         let list = || binaries.iter().map(|name| (*name).to_owned()).collect();
         let level = Target::parse("x86-64-v1").expect("a level");
         let (part, text) = ("p".to_owned(), "says (here)".to_owned());
-        let held = Held { part, text, level, raised_from: None, largest_page: None };
+        let held = Held { part, text, level, raised_from: None, systems: Systems::default() };
         let held = Variants::new(&list).of_member(path, Some(Arch::X86_64), Arc::new(held));
         (held.level.name.clone(), held.raised_from.as_ref().map(|general| general.name.clone()))
     }

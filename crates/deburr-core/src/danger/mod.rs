@@ -28,6 +28,10 @@ pub struct StatedClaim<'a> {
     pub raised: Option<(&'a str, FeatureSet)>,
     /// The largest pages, in bytes, of machines that it is for, where it says so.
     pub largest_page: Option<u64>,
+    /// The oldest glibc, by major and minor version, of systems that it is for, where it says so.
+    pub oldest_glibc: Option<(u32, u32)>,
+    /// The minor versions of CPython 3 that it is for, as bits: bit 11 is Python 3.11. 0 where it does not say.
+    pub pythons: u32,
 }
 
 /// Steps of a path that a message shows; the evidence has all.

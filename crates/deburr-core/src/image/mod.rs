@@ -9,6 +9,7 @@
 pub mod archive;
 mod chosen;
 mod debug_file;
+mod debug_sections;
 pub mod demangle;
 mod elf;
 mod error;
@@ -25,12 +26,15 @@ mod sorted;
 pub use archive::Archive;
 pub use chosen::{UseOfName, chosen_by_resolvers, defined_functions, uses_in_code};
 pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, wanted_debug_file};
+pub use debug_sections::debug_bytes;
 pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;
 pub use linkage::{Described, Describer, Linkage, described};
 pub use loading::needed::{Needed, needed};
 pub use loading::pages::{Misfit, PAGE_SIZES, Pages, pages};
+pub use loading::rights::{Rights, rights};
+pub use loading::undefined::{NeededVersion, Undefined, needed_versions, undefined};
 pub use made::Producers;
 pub use model::{
     ArrayKind, BuildFacts, Code, FrameRange, Image, Kind, Loaded, Symbol, SymbolKind, SymbolOrigin, Transfer,

@@ -1,24 +1,37 @@
 //! Provenance: whose code a function of a linked file is, and whether an optimiser has seen it.
 //!
+//! And what else its build shows.
+//!
 //! In: an image and its functions. Out: [`Optimisation`], the stretches of functions that no optimiser has seen, and [`Origins`],
 //! which answers for an address: the code is its owner's, or that of a language's runtime or a C library that was linked into
 //! it. Names decide, with data from [`rows`]; a
 //! function without a name is its owner's, and so is everything in a relocatable object, which nothing was linked into. A
 //! shared library that is itself the runtime, by its soname, is its owner's as a whole.
 
+pub(crate) mod allocator;
+mod fast_math;
 mod frame;
+mod frame_pointer;
+mod imported;
+pub(crate) mod interposable;
+mod left_in;
 mod optimisation;
 mod origin;
 mod rows;
+mod source;
 mod stretch;
 
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Symbol, SymbolKind, SymbolOrigin, needed};
+pub(crate) use fast_math::FastMath;
 pub use frame::FrameUse;
+pub(crate) use frame_pointer::FramePointers;
+pub(crate) use left_in::{Assertions, Instrumentation};
 pub use optimisation::{Optimisation, Stretch, explanation, frame_use};
 pub use origin::Origin;
 use rows::{GO_STANDARD, LIBRARY_SOURCES, REPLACEABLE, RUNTIME_SONAMES, RUST_CRATES, RUST_SYMBOLS};
+pub(crate) use source::Source;
 
 /// Global functions of a C library in a row, by address, from which on they are the C library. Static programs with Debian 12's
 /// glibc have one row of 780 and more, and with musl one of 86 where they use `printf` and threads. A replacement of the

@@ -218,7 +218,7 @@ fn judged(extents: &[Extent], uses: &[(u64, Option<FrameUse>)], is_go: bool) -> 
 struct Examine<'e> {
     /// Whether a function's bytes may say something: cheap.
     may_tell: &'e (dyn Fn(usize) -> bool + Sync),
-    /// What so many of its first instructions do.
+    /// What its first instructions do, `count` of them.
     use_of: &'e (dyn Fn(usize, usize) -> Option<FrameUse> + Sync),
 }
 

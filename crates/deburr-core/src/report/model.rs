@@ -476,7 +476,7 @@ pub struct Claim {
 
 impl From<StatedClaim<'_>> for Claim {
     fn from(claim: StatedClaim<'_>) -> Claim {
-        let StatedClaim { part, text, level, raised, largest_page: _ } = claim;
+        let StatedClaim { part, text, level, raised, .. } = claim;
         let raised_from = raised.map(|(level, _)| level.to_owned());
         Claim { level: level.to_owned(), text: text.to_owned(), part: part.to_owned(), raised_from }
     }

@@ -11,9 +11,9 @@ use crate::function::atomics::{Atomics, atomics};
 use crate::function::reach::{Reach, Refusal, Verdict};
 use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
-use crate::image::{Image, Linkage};
+use crate::image::{Image, Linkage, Undefined, undefined};
 use crate::insn::sweep::Wants;
-use crate::provenance::Optimisation;
+use crate::provenance::{Optimisation, Source};
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
@@ -103,6 +103,7 @@ pub struct Shared<'a> {
     data: OnceCell<Vec<Data<'a>>>,
     linkage: OnceCell<Linkage<'a>>,
     optimisation: OnceCell<Optimisation>,
+    undefined: OnceCell<Vec<Undefined<'a>>>,
 }
 
 impl<'a> Context<'a> {
@@ -139,6 +140,18 @@ impl<'a> Context<'a> {
     /// Which parts of the file no optimiser has seen; worked out once, for the first user.
     pub fn optimisation(&self) -> &Optimisation {
         self.shared.optimisation.get_or_init(|| Optimisation::of(self.image, self.program))
+    }
+
+    /// What other files are to define; worked out once, for the first user.
+    pub fn undefined(&self) -> &[Undefined<'a>] {
+        self.shared.undefined.get_or_init(|| undefined(self.image.bytes).unwrap_or_default())
+    }
+
+    /// Asks how the file was built.
+    pub(crate) fn of_build<T>(&self, question: impl FnOnce(&Source<'_, '_>) -> T) -> T {
+        let linkage = || self.linkage();
+        let (image, program, undefined) = (self.image, self.program, self.undefined());
+        question(&Source { image, program, undefined, linkage: &linkage })
     }
 
     /// What no optimiser has seen is not compared by its shape.

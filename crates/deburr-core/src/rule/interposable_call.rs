@@ -1,13 +1,14 @@
 //! `interposable-call`: calls of a shared library's own exported functions through its procedure linkage table. One finding a file.
 
 use super::{Context, Rule};
-use crate::address::{CodeOffset, Svma};
+use crate::address::CodeOffset;
 use crate::danger::insn_at;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::image::{Kind, SymbolOrigin, demangle};
+use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
+use crate::provenance::interposable::interposable_calls;
 use crate::remedy::{Compiler, Remedy};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Calls of a file that are reported: a few are not worth a flag.
 const FEW: usize = 10;
@@ -34,20 +35,17 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn finding(context: &Context<'_>) -> Option<Finding> {
+    context.of_build(|source| of_calls(context, &interposable_calls(source)))
+}
+
+fn of_calls(context: &Context<'_>, calls: &[(CodeOffset, &str)]) -> Option<Finding> {
     let (image, program) = (context.image, context.program);
-    let entries = own_entries(context);
-    if image.kind == Kind::Relocatable || entries.is_empty() {
-        return None;
-    }
-    let transfers = program.calls().chain(program.jumps());
-    let calls: Vec<(CodeOffset, &str)> =
-        transfers.filter_map(|edge| Some((edge.from, *entries.get(&image.svma(edge.to))?))).collect();
     if calls.len() < FEW {
         return None;
     }
     let mut callees: BTreeMap<&str, u64> = BTreeMap::new();
     let mut callers: BTreeMap<CodeOffset, (u64, CodeOffset)> = BTreeMap::new();
-    for &(from, callee) in &calls {
+    for &(from, callee) in calls {
         *callees.entry(callee).or_default() += 1;
         let function = program.function_at(from).map_or(from, |function| program.whole(function).start);
         callers.entry(function).or_insert((0, from)).0 += 1;
@@ -84,39 +82,4 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         message: message.into(),
         evidence: Evidence::from(evidence),
     })
-}
-
-/// The entries of the procedure linkage table that lead to a function of the file itself, each with its name.
-fn own_entries<'c>(context: &'c Context<'_>) -> HashMap<Svma, &'c str> {
-    let symbols = context.image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
-    let entries: Vec<(Svma, &str)> =
-        symbols.filter_map(|symbol| Some((symbol.svma, symbol.name.strip_suffix("@plt")?))).collect();
-    if entries.is_empty() {
-        return HashMap::new();
-    }
-    let exports: HashSet<&str> = context.linkage().named_exports.iter().map(|export| export.name).collect();
-    let own =
-        entries.into_iter().filter(|(_, name)| exports.contains(name) && !is_meant_to_be_replaced(name));
-    own.collect()
-}
-
-/// Whether programs replace a function on purpose: allocators, and C++'s replaceable functions (`[replacement.functions]`).
-fn is_meant_to_be_replaced(name: &str) -> bool {
-    const ALLOCATORS: [&str; 13] = [
-        "malloc",
-        "calloc",
-        "realloc",
-        "reallocarray",
-        "free",
-        "cfree",
-        "memalign",
-        "aligned_alloc",
-        "posix_memalign",
-        "valloc",
-        "pvalloc",
-        "malloc_usable_size",
-        "malloc_trim",
-    ];
-    let is_operator = ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|start| name.starts_with(start));
-    ALLOCATORS.contains(&name) || is_operator
 }

@@ -1,14 +1,18 @@
 //! The rules. One file a rule; [`RULES`] is the only place that names them all.
 
 mod above_baseline;
+mod assertions_left_in;
 mod barrier_around_atomic;
 mod cas_for_rmw;
 mod claim_exceeded;
 mod claim_unused;
 mod context;
 mod contradicted_check;
+mod debug_information_left_in;
 mod dispatched_leaf;
 mod far_atomic_on_private_line;
+mod fast_math_at_load;
+mod instrumentation_left_in;
 mod interposable_call;
 mod isa_note_missing;
 mod llsc_loop;
@@ -16,8 +20,10 @@ mod llsc_pair;
 mod mfence;
 mod narrow_store_wide_load;
 mod narrow_vectors;
+mod no_frame_pointer;
 mod outlined_atomic;
 mod page_size;
+mod refused_by_loader;
 mod scalar_hot_loop;
 mod scalar_twin;
 mod software_crc;
@@ -25,6 +31,7 @@ mod software_popcount;
 mod spin_on_rmw;
 mod split_frame_reload;
 mod straddling_loop;
+mod tls_by_call;
 mod unchecked_id_register;
 mod unoptimised_code;
 mod unrelaxed_spin_loop;
@@ -36,13 +43,17 @@ pub use context::{Across, Context, FileClaim, FileFacts, Rule, Shared};
 /// All rules.
 pub const RULES: &[Rule] = &[
     above_baseline::RULE,
+    assertions_left_in::RULE,
     barrier_around_atomic::RULE,
     cas_for_rmw::RULE,
     claim_exceeded::RULE,
     claim_unused::RULE,
     contradicted_check::RULE,
+    debug_information_left_in::RULE,
     dispatched_leaf::RULE,
     far_atomic_on_private_line::RULE,
+    fast_math_at_load::RULE,
+    instrumentation_left_in::RULE,
     interposable_call::RULE,
     isa_note_missing::RULE,
     llsc_loop::RULE,
@@ -50,8 +61,10 @@ pub const RULES: &[Rule] = &[
     mfence::RULE,
     narrow_store_wide_load::RULE,
     narrow_vectors::RULE,
+    no_frame_pointer::RULE,
     outlined_atomic::RULE,
     page_size::RULE,
+    refused_by_loader::RULE,
     scalar_hot_loop::RULE,
     scalar_twin::RULE,
     software_crc::RULE,
@@ -59,6 +72,7 @@ pub const RULES: &[Rule] = &[
     spin_on_rmw::RULE,
     split_frame_reload::RULE,
     straddling_loop::RULE,
+    tls_by_call::RULE,
     unchecked_id_register::RULE,
     unoptimised_code::RULE,
     unrelaxed_spin_loop::RULE,
@@ -80,6 +94,17 @@ pub(crate) const ABOUT_OPTIMISED_CODE: [&str; 4] = [
 
 /// Whether a rule's finding is about a file as a whole, so that builds of it are compared by what it counts.
 pub(crate) fn is_of_whole_file(id: &str) -> bool {
+    let rules = [
+        assertions_left_in::RULE.id,
+        debug_information_left_in::RULE.id,
+        instrumentation_left_in::RULE.id,
+        interposable_call::RULE.id,
+    ];
+    is_of_optimisation(id) || rules.contains(&id)
+}
+
+/// Whether a rule's finding says that a file, or a part of it, is unoptimised.
+pub(crate) fn is_of_optimisation(id: &str) -> bool {
     id == unoptimised_code::RULE.id
 }
 
@@ -96,6 +121,7 @@ pub fn means_the_file_dies(id: &str) -> bool {
         claim_exceeded::RULE,
         contradicted_check::RULE,
         page_size::RULE,
+        refused_by_loader::RULE,
         unchecked_id_register::RULE,
     ];
     rules.iter().any(|rule| rule.id == id)

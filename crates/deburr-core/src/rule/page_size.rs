@@ -1,20 +1,18 @@
 //! `page-size`: files that machines with larger pages cannot load, and allocators that stop there. One finding of each kind a file.
 
 use super::{Context, Rule};
-use crate::address::{CodeOffset, Extent, Svma};
+use crate::address::Extent;
 use crate::danger::insn_at;
 use crate::finding::{Evidence, Finding, Severity, Value};
-use crate::function::reach::file::references::search_once;
 use crate::image::loading::pages::Reason;
 use crate::image::{Misfit, PAGE_SIZES, pages};
-use crate::insn::{self, ClassSet, Operation, sweep::Wants};
+use crate::insn::{ClassSet, sweep::Wants};
+use crate::provenance::allocator::largest_page;
 use crate::remedy::{Compiler, Remedy};
 use deburr_cpu::Arch;
 
 /// The largest pages of Android, in bytes.
 const PAGE_OF_ANDROID: u64 = 1 << 14;
-/// What jemalloc says before it ends a program whose pages are larger than those that it was built for (`src/pages.c`).
-const MESSAGE: &[u8] = b"<jemalloc>: Unsupported system page size";
 
 /// The rule.
 pub(super) const RULE: Rule = Rule {
@@ -27,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,max-page-size=65536"),
         Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,max-page-size=65536"),
     ],
-    preview: true,
+    preview: false,
     // It runs there or it does not.
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
@@ -57,19 +55,7 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
 
 /// What is said of jemalloc, which has the size of a page from the machine that it was built on or for.
 fn allocator(context: &Context<'_>) -> Option<Finding> {
-    let image = context.image;
-    let has_text = |(extent, bytes): &(Extent, &[u8])| {
-        let at = memchr::memmem::find(bytes, MESSAGE)?;
-        Some(Extent::sized(extent.start.offset(at as i64), MESSAGE.len() as u64))
-    };
-    let text = image.constants.iter().filter(|_| image.arch == Arch::Aarch64).find_map(has_text)?;
-    let references = search_once(image, context.linkage(), context.program, &[text]);
-    let functions = references
-        .iter()
-        .filter_map(|reference| context.program.function_at(image.code_offset(reference.from)?));
-    let (at, page) = functions
-        .flat_map(|function| compared(context, function.start, function.end))
-        .min_by_key(|&(_, page)| page)?;
+    let (at, page) = context.of_build(largest_page)?;
     let largest = *PAGE_SIZES.last()?;
     if page >= largest {
         return None;
@@ -79,20 +65,7 @@ fn allocator(context: &Context<'_>) -> Option<Finding> {
         size(page)
     );
     let evidence = vec![("largest_page", Value::Number(page)), ("cause", Value::Text("allocator".into()))];
-    Some(finding(context, insn_at(image, at), page * 2, message, evidence))
-}
-
-/// Where a function compares something with a size of pages.
-fn compared(context: &Context<'_>, start: CodeOffset, end: CodeOffset) -> Vec<(Svma, u64)> {
-    let image = context.image;
-    let compared = start.words_until(end).filter_map(|at| {
-        let at = image.svma(at);
-        let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
-        let is_compare = insn.operation == Operation::Compare;
-        let size = u64::try_from(insn.imm.filter(|_| is_compare)?).ok()?;
-        PAGE_SIZES.contains(&size).then_some((at, size))
-    });
-    compared.collect()
+    Some(finding(context, insn_at(context.image, at), page * 2, message, evidence))
 }
 
 /// `page`: the least size, in bytes, with which it does not run.

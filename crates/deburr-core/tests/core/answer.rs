@@ -54,7 +54,15 @@ fn a_file_that_no_baseline_or_claim_applies_to_has_no_answer() {
     let rules: Option<&[&str]> = Some(&["llsc-loop"]);
     assert_eq!(of(&Request { baseline, rules, ..Request::default() }), (None, None), "its rule is not run");
     let (part, text, level) = ("p", "says (here)", "x86-64-v1");
-    let claim = Some(StatedClaim { part, text, level, raised: None, largest_page: None });
+    let claim = Some(StatedClaim {
+        part,
+        text,
+        level,
+        raised: None,
+        largest_page: None,
+        oldest_glibc: None,
+        pythons: 0,
+    });
     let held = of(&Request { baseline, claim, ..Request::default() });
     assert_eq!(held, (Some(Answer::Dies), Some("x86-64-v1".to_owned())));
 }

@@ -38,12 +38,21 @@ fn report(rule_id: &str, source: &Path) -> Report {
     // Bytes of the largest pages of which the claim says something.
     let page = text.split("deburr: --page ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let page = page.map(|page| page.parse::<u64>().unwrap());
+    // The oldest glibc of which it says something: `2.17`.
+    let glibc = text.split("deburr: --glibc ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let glibc = glibc.and_then(|glibc| glibc.split_once('.'));
+    let glibc = glibc.map(|(major, minor)| (major.parse().unwrap(), minor.parse().unwrap()));
+    // A minor version of Python that it is for.
+    let python = text.split("deburr: --python ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    let pythons = python.map_or(0, |minor| 1 << minor.parse::<u32>().unwrap());
     let claim = claimed.as_ref().map(|level| StatedClaim {
         part: "p",
         text: "says (here)",
         level: &level.name,
         raised: None,
         largest_page: page,
+        oldest_glibc: glibc,
+        pythons,
     });
     let baseline = stated("deburr: --baseline ").or_else(|| claimed.clone()).map(|machine| machine.features);
     let machine = stated("deburr: --target ");
@@ -155,6 +164,8 @@ fn a_claim_is_broken_by_what_a_baseline_of_its_level_reports() {
             level: &level.name,
             raised: None,
             largest_page: None,
+            oldest_glibc: None,
+            pythons: 0,
         });
         let rules: Option<&[&str]> = Some(&["above-baseline", "claim-exceeded", "claim-unused"]);
         let baseline = Some(level.features);

@@ -34,7 +34,7 @@ use crate::name::shown;
 use crate::sniff::{Format, Found, sniff};
 pub use identity::Identity;
 pub use path::of_path;
-pub use statement::{Artefact, Claim, Contradiction, Machines, Statement};
+pub use statement::{Artefact, Claim, Contradiction, Machines, Statement, Systems};
 
 /// The claims of a package: none where it makes none, or is no package that makes any. `path` is what people call
 /// it; a wheel's tags are in it.

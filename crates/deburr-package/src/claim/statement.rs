@@ -60,8 +60,32 @@ pub struct Statement {
     pub machines: Machines,
     /// Whether it only refines what others state of the architecture.
     pub refines: bool,
-    /// The largest pages, in bytes, of machines that it is for, where it says so.
+    /// What else it says of systems that it is for.
+    pub systems: Systems,
+}
+
+/// What a statement says of the systems that it is for, apart from their processors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Systems {
+    /// The largest pages, in bytes, where it says so.
     pub largest_page: Option<u64>,
+    /// The oldest glibc, by major and minor version, where it says so.
+    pub oldest_glibc: Option<(u32, u32)>,
+    /// The minor versions of CPython 3, as bits: bit 11 is Python 3.11. 0 where it does not say.
+    pub pythons: u32,
+}
+
+impl Systems {
+    /// Those of both.
+    #[must_use]
+    pub fn and(self, other: Systems) -> Systems {
+        let glibc = self.oldest_glibc.into_iter().chain(other.oldest_glibc);
+        Systems {
+            largest_page: self.largest_page.max(other.largest_page),
+            oldest_glibc: glibc.min(),
+            pythons: self.pythons | other.pythons,
+        }
+    }
 }
 
 /// What a package, or a part of it, says of the machines that it is for.
@@ -99,7 +123,7 @@ impl Statement {
             place: place.to_owned(),
             machines,
             refines: false,
-            largest_page: None,
+            systems: Systems::default(),
         }
     }
 
@@ -131,9 +155,9 @@ impl Machines {
 }
 
 impl Claim {
-    /// The largest pages, in bytes, of machines that it is for, where it says so.
-    pub fn largest_page(&self) -> Option<u64> {
-        self.statements.iter().filter_map(|statement| statement.largest_page).max()
+    /// What all that it says is of the systems that it is for.
+    pub fn systems(&self) -> Systems {
+        self.statements.iter().fold(Systems::default(), |all, statement| all.and(statement.systems))
     }
 
     /// The statement that decides, and the machines that it names: what refines wins over what does not.
@@ -184,7 +208,13 @@ mod tests {
     use super::*;
 
     fn statement(text: &str, machines: Machines, refines: bool) -> Statement {
-        Statement { text: text.to_owned(), place: "here".to_owned(), machines, refines, largest_page: None }
+        Statement {
+            text: text.to_owned(),
+            place: "here".to_owned(),
+            machines,
+            refines,
+            systems: Systems::default(),
+        }
     }
 
     fn level(name: &str, refines: bool) -> Statement {

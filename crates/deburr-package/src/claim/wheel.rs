@@ -4,7 +4,7 @@
 
 use super::identity::Identity;
 use super::members::of_zip;
-use super::statement::{Machines, Statement};
+use super::statement::{Machines, Statement, Systems};
 use crate::codec::meter::Meter;
 use serde_json::Value;
 use std::rc::Rc;
@@ -46,6 +46,9 @@ pub(super) fn statements(path: &str, bytes: &[u8], meter: &Rc<Meter>) -> Vec<Sta
     let Some(wheel) = of("/WHEEL") else { return Vec::new() };
     let mut statements: Vec<Statement> =
         platforms_of_name(path).map(|tag| of_tag(tag, "the file name")).into_iter().collect();
+    for statement in &mut statements {
+        statement.systems.pythons = pythons_of_name(path).unwrap_or(0);
+    }
     let wheel = String::from_utf8_lossy(wheel);
     let tags = wheel.lines().filter_map(|line| line.strip_prefix("Tag:")?.trim().rsplit('-').next());
     for tag in tags {
@@ -73,6 +76,25 @@ fn platforms_of_name(path: &str) -> Option<&str> {
     parts.get(python + 2).copied()
 }
 
+/// The versions of CPython 3 that a file name is for, as bits: by the tags `cp311-cp311`, or `cp38-abi3` and all later ones.
+fn pythons_of_name(path: &str) -> Option<u32> {
+    let name = path.rsplit('/').next()?.strip_suffix(".whl")?;
+    let parts: Vec<&str> = name.split('-').collect();
+    let platform = parts.iter().position(|part| Some(*part) == platforms_of_name(path))?;
+    let (python, abi) = (parts.get(platform.checked_sub(2)?)?, parts.get(platform.checked_sub(1)?)?);
+    let minors = python.split('.').filter_map(|tag| tag.strip_prefix("cp3")?.parse::<u32>().ok());
+    let is_stable = abi.split('.').any(|abi| abi == "abi3");
+    let is_for = |minor: u32| {
+        abi.split('.').any(|abi| [format!("cp3{minor}"), format!("cp3{minor}m")].contains(&abi.to_owned()))
+    };
+    let bits = minors.filter(|&minor| minor < u32::BITS).map(|minor| match is_stable {
+        true => u32::MAX << minor,
+        false if is_for(minor) => 1 << minor,
+        false => 0,
+    });
+    Some(bits.fold(0, |all, bits| all | bits))
+}
+
 /// A platform tag, or several joined by dots.
 fn of_tag(tags: &str, place: &str) -> Statement {
     let mut machines: Option<Machines> = None;
@@ -83,9 +105,13 @@ fn of_tag(tags: &str, place: &str) -> Statement {
             _ => Some(found),
         };
     }
-    let largest_page = tags.split('.').filter_map(largest_page).max();
+    let systems = tags.split('.').map(|tag| {
+        let (largest_page, oldest_glibc) = (largest_page(tag), oldest_glibc(tag));
+        Systems { largest_page, oldest_glibc, pythons: 0 }
+    });
+    let systems = systems.fold(Systems::default(), Systems::and);
     let statement = Statement::new(place, format!("platform {tags}"), machines.unwrap_or(Machines::Unknown));
-    Statement { largest_page, ..statement }
+    Statement { systems, ..statement }
 }
 
 /// The largest pages, in bytes, of systems that a platform tag includes: RHEL 7 and 8 for AArch64, with glibc 2.17 and 2.28, have 64 KiB
@@ -93,12 +119,25 @@ fn of_tag(tags: &str, place: &str) -> Statement {
 fn largest_page(tag: &str) -> Option<u64> {
     /// The minor version of RHEL 8's glibc.
     const GLIBC_OF_RHEL_8: u32 = 28;
-    let rest = tag.strip_prefix("manylinux")?.strip_suffix("_aarch64")?;
-    let minor = match rest {
-        "2014" => Some(17),
-        _ => rest.strip_prefix("_2_").and_then(|minor| minor.parse().ok()),
+    let is_for_it = tag.ends_with("_aarch64") && oldest_glibc(tag)? <= (2, GLIBC_OF_RHEL_8);
+    is_for_it.then_some(1 << 16)
+}
+
+/// The oldest glibc of a platform tag (PEP 600 and what it names the earlier tags).
+fn oldest_glibc(tag: &str) -> Option<(u32, u32)> {
+    let rest = tag.strip_prefix("manylinux")?;
+    let Some(rest) = rest.strip_prefix('_') else {
+        let minor = match rest.split('_').next()? {
+            "1" => 5,
+            "2010" => 12,
+            "2014" => 17,
+            _ => return None,
+        };
+        return Some((2, minor));
     };
-    minor.filter(|&minor: &u32| minor <= GLIBC_OF_RHEL_8).map(|_| 1 << 16)
+    let (major, rest) = rest.split_once('_')?;
+    let (minor, _) = rest.split_once('_')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 fn of_platform(tag: &str) -> Machines {
@@ -256,13 +295,54 @@ mod tests {
 
     #[test]
     fn a_tag_that_includes_rhel_8_for_aarch64_is_for_pages_of_64_kib() {
-        let page = |tags: &str| of_tag(tags, "here").largest_page;
+        let page = |tags: &str| of_tag(tags, "here").systems.largest_page;
         assert_eq!(page("manylinux_2_17_aarch64.manylinux2014_aarch64"), Some(1 << 16));
         assert_eq!(page("manylinux_2_28_aarch64"), Some(1 << 16));
         assert_eq!(page("manylinux_2_31_aarch64"), None);
         assert_eq!(page("manylinux_2_17_x86_64"), None);
         assert_eq!(page("musllinux_1_2_aarch64"), None);
         assert_eq!(page("linux_aarch64"), None);
+    }
+
+    #[test]
+    fn a_tag_promises_the_oldest_glibc_that_it_names() {
+        let glibc = |tags: &str| of_tag(tags, "here").systems.oldest_glibc;
+        assert_eq!(glibc("manylinux_2_17_x86_64.manylinux2014_x86_64"), Some((2, 17)));
+        assert_eq!(glibc("manylinux_2_28_x86_64.manylinux_2_27_x86_64"), Some((2, 27)));
+        assert_eq!(
+            (glibc("manylinux1_x86_64"), glibc("manylinux2010_x86_64")),
+            (Some((2, 5)), Some((2, 12)))
+        );
+        for tag in [
+            "musllinux_1_2_x86_64",
+            "linux_x86_64",
+            "manylinux",
+            "manylinux_2",
+            "manylinux_x_y_x86_64",
+            "any",
+        ] {
+            assert_eq!(glibc(tag), None, "{tag}");
+        }
+    }
+
+    #[test]
+    fn tags_of_python_are_the_versions_that_load_a_module() {
+        for (name, expected) in [
+            ("a/x-1.0-cp311-cp311-manylinux_2_17_x86_64.whl", Some(1 << 11)),
+            ("x-1.0-1-cp37-cp37m-manylinux1_x86_64.whl", Some(1 << 7)),
+            ("x-1.0-cp38.cp39-cp38.cp39-linux_x86_64.whl", Some(1 << 8 | 1 << 9)),
+            ("x-1.0-cp30-abi3-linux_x86_64.whl", Some(u32::MAX)),
+            ("x-1.0-cp38-abi3-linux_x86_64.whl", Some(u32::MAX << 8)),
+            // Without the global lock, another interface; of none, or of all.
+            ("x-1.0-cp313-cp313t-linux_x86_64.whl", Some(0)),
+            ("x-1.0-pp39-pypy39_pp73-linux_x86_64.whl", Some(0)),
+            ("x-1.0-py3-none-manylinux1_x86_64.whl", Some(0)),
+            ("x-1.0-cp399-abi3-linux_x86_64.whl", Some(0)),
+            ("x-1.0.whl", None),
+            ("x.zip", None),
+        ] {
+            assert_eq!(pythons_of_name(name), expected, "{name}");
+        }
     }
 
     #[test]

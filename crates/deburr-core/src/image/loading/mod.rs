@@ -1,4 +1,9 @@
-//! What the loader of a system reads of a file: which libraries it needs, and with which pages it can be mapped.
+//! What the loader of a system reads of a file: which libraries, symbols and versions it needs, with which pages it can be mapped, and
+//! which rights it wants changed.
 
 pub mod needed;
 pub mod pages;
+pub(crate) mod python;
+pub mod rights;
+pub mod undefined;
+pub(crate) mod version;

@@ -36,7 +36,7 @@ pub struct Misfit {
 /// Why a segment cannot be mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It is aligned to so many bytes.
+    /// It is aligned to this number of bytes, less than a page.
     Alignment(u64),
     /// Its address and its place in the file differ by a part of a page.
     Offset,

@@ -1,0 +1,188 @@
+//! `refused-by-loader`: libraries and programs that a system's loader does not load. One finding of each kind a file.
+
+use super::{Context, Rule};
+use crate::danger::{StatedClaim, insn_at};
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::image::loading::python;
+use crate::image::loading::version::{Version, WITH_PACKED_RELOCATIONS};
+use crate::image::{NeededVersion, Undefined, demangle, needed, needed_versions, pages, rights};
+use crate::insn::{ClassSet, sweep::Wants};
+use crate::remedy::{Compiler, Remedy};
+
+/// The library whose version says which glibc is needed (`SHLIB_COMPAT` and `libc.so.6` of glibc).
+const LIBC: &str = "libc.so.6";
+/// What a file with packed relocations must need, so that an older glibc refuses it instead of starting it (glibc 2.36, NEWS).
+const PACKED_RELOCATIONS: &str = "GLIBC_ABI_DT_RELR";
+/// Symbols that a message names.
+const NAMED: usize = 3;
+
+/// The rule.
+pub(super) const RULE: Rule = Rule {
+    id: "refused-by-loader",
+    summary: "file that a system's loader refuses: an executable stack, text relocations, a newer glibc than is claimed",
+    severity: "note; error where the package claims to be for systems with that loader",
+    page: include_str!("../../pages/refused-by-loader.md"),
+    remedies: &[
+        Remedy::new(Compiler::Gcc, (1, 0), "-Wl,-z,noexecstack").only("cause", STACK),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,noexecstack").only("cause", STACK),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,noexecstack").only("cause", STACK),
+        Remedy::new(Compiler::Gcc, (1, 0), "-fPIC").only("cause", TEXT),
+        Remedy::new(Compiler::Clang, (1, 0), "-fPIC").only("cause", TEXT),
+    ],
+    preview: false,
+    // It is loaded or it is not.
+    benchmark: None,
+    wants: Wants::classes(ClassSet::EMPTY),
+    check: |context| {
+        let kinds = [stack, text_relocations, version, packed_relocations, python_symbols];
+        kinds.iter().filter_map(|kind| kind(context)).collect()
+    },
+};
+
+const STACK: &str = "executable-stack";
+const TEXT: &str = "text-relocations";
+
+/// A library that needs an executable stack: glibc 2.41 does not open one with `dlopen`.
+fn stack(context: &Context<'_>) -> Option<Finding> {
+    let rights = rights(context.image.bytes).ok().filter(|rights| rights.executable_stack)?;
+    let why = match rights.is_stack_stated {
+        true => "its header PT_GNU_STACK is executable",
+        false => "it has no header PT_GNU_STACK",
+    };
+    let message =
+        format!("glibc 2.41 and later refuse to load it with dlopen: it needs an executable stack ({why})");
+    finding(context, STACK, message, of_glibc(context), Vec::new())
+}
+
+/// Relocations of what is not to be written: Android refuses such a library, and so does SELinux.
+fn text_relocations(context: &Context<'_>) -> Option<Finding> {
+    let bytes = context.image.bytes;
+    rights(bytes).ok().filter(|rights| rights.text_relocations)?;
+    let is_android = pages(bytes).is_ok_and(|pages| pages.is_android);
+    let who = if is_android { "Android" } else { "Android and SELinux's default policy" };
+    let message = format!("{who} refuse to load it: it has text relocations, which change code");
+    let mut found =
+        finding(context, TEXT, message.replace("Android refuse", "Android refuses"), None, Vec::new())?;
+    if is_android {
+        found.severity = Severity::Error;
+    }
+    Some(found)
+}
+
+/// A newer version of glibc than the claim promises to run with.
+fn version(context: &Context<'_>) -> Option<Finding> {
+    let claim = of_glibc(context)?;
+    let (major, minor) = claim.oldest_glibc?;
+    let oldest = Version { major, minor };
+    let needed = needed_versions(context.image.bytes).ok()?;
+    let newer = needed.iter().filter(|needed| !needed.is_weak).filter_map(|needed| {
+        let version = Version::of_glibc(needed.name).filter(|version| *version > oldest)?;
+        Some((version, needed))
+    });
+    let newer: Vec<(Version, &NeededVersion<'_>)> = newer.collect();
+    let &(newest, first) = newer.iter().max_by_key(|(version, _)| *version)?;
+    let is_newer = |index: u16| newer.iter().any(|(_, needed)| needed.index == index);
+    let mut symbols: Vec<String> = context
+        .undefined()
+        .iter()
+        .filter(|it| is_newer(it.version))
+        .map(|it| demangle(it.name).to_string())
+        .collect();
+    symbols.sort_unstable();
+    // Those that need the newest come first.
+    let is_newest = |it: &&Undefined<'_>| it.version == first.index;
+    let newest_symbols = context.undefined().iter().filter(is_newest).map(|it| demangle(it.name).to_string());
+    let named = newest_symbols.take(NAMED).collect::<Vec<_>>().join(", ");
+    let for_symbols = if named.is_empty() { String::new() } else { format!(" for {named}") };
+    let count = context.undefined().iter().filter(is_newest).count();
+    let more = match count.saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "glibc before {newest} refuses to load it: it needs {} of {}{for_symbols}{more}",
+        first.name, first.library
+    );
+    let evidence = vec![
+        ("needed_glibc", Value::Text(newest.to_string().into())),
+        ("claimed_glibc", Value::Text(oldest.to_string().into())),
+        ("symbols", Value::List(symbols)),
+    ];
+    finding(context, "glibc-version", message, Some(claim), evidence)
+}
+
+/// Packed relocations without the version that says so.
+fn packed_relocations(context: &Context<'_>) -> Option<Finding> {
+    rights(context.image.bytes).ok().filter(|rights| rights.packed_relocations)?;
+    let needed = needed_versions(context.image.bytes).ok()?;
+    let is_glibc = needed.iter().any(|needed| needed.library == LIBC);
+    if !is_glibc || needed.iter().any(|needed| needed.name == PACKED_RELOCATIONS) {
+        return None;
+    }
+    let message = format!(
+        "glibc {WITH_PACKED_RELOCATIONS} and later refuse to load it: it has packed relocations (DT_RELR) and does not need \
+         {PACKED_RELOCATIONS}; earlier ones do not apply these relocations"
+    );
+    finding(context, "packed-relocations", message, of_glibc(context), Vec::new())
+}
+
+/// Functions and objects of Python that a version does not have which the claim is for. Python loads modules with `RTLD_NOW`.
+fn python_symbols(context: &Context<'_>) -> Option<Finding> {
+    /// A library that needs this loads a Python of its own.
+    const LIBRARY: &str = "libpython";
+    let claim = context.claim.filter(|claim| claim.pythons != 0)?;
+    let missing: Vec<(&str, u32)> = context
+        .undefined()
+        .iter()
+        .filter(|it| !it.is_weak)
+        .map(|it| (it.name, python::without(it.name, claim.pythons)))
+        .filter(|&(_, versions)| versions != 0)
+        .collect();
+    let versions = missing.iter().fold(0, |all, (_, versions)| all | versions);
+    let needed = needed(context.image.bytes).ok()?;
+    if versions == 0 || needed.libraries.iter().any(|library| library.starts_with(LIBRARY)) {
+        return None;
+    }
+    let mut symbols: Vec<String> = missing.iter().map(|(name, _)| (*name).to_owned()).collect();
+    symbols.sort_unstable();
+    let more = match symbols.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = symbols.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let message = format!("{} cannot import it: no {named}{more} there", python::listed(versions));
+    let evidence =
+        vec![("pythons", Value::Text(python::listed(versions).into())), ("symbols", Value::List(symbols))];
+    finding(context, "python-symbols", message, Some(claim), evidence)
+}
+
+/// The claim, if it is for systems with glibc.
+fn of_glibc<'a>(context: &Context<'a>) -> Option<StatedClaim<'a>> {
+    context.claim.filter(|claim| claim.oldest_glibc.is_some())
+}
+
+/// `claim`: that it breaks.
+fn finding(
+    context: &Context<'_>,
+    cause: &'static str,
+    message: String,
+    claim: Option<StatedClaim<'_>>,
+    mut evidence: Vec<(&'static str, Value)>,
+) -> Option<Finding> {
+    let image = context.image;
+    let at = image.code.first()?.extent.start;
+    let message = match claim {
+        Some(claim) => format!("claimed is {}: {message}", claim.text),
+        None => message,
+    };
+    evidence.insert(0, ("cause", Value::Text(cause.into())));
+    evidence.extend(claim.map(|claim| ("claim", Value::Text(claim.text.into()))));
+    Some(Finding {
+        rule: RULE.id,
+        at,
+        extent: insn_at(image, at),
+        severity: if claim.is_some() { Severity::Error } else { Severity::Note },
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    })
+}
