@@ -3,8 +3,9 @@
 //! First by the same name. Then by the name without versions: `libx.so.1.2.3` goes with `libx.so.1.2.4`, and
 //! `lib/postgresql/15/bin/postgres` with `lib/postgresql/17/bin/postgres`. Then without all that packages
 //! have in their names apart from what is in them, as no two versions need look alike. Then as libraries were called
-//! before auditwheel or delvewheel put them into a wheel, in whichever folder `NAME.libs` they are. At last, what has
-//! moved to another folder, by the file's own name, where each build has one of that name left.
+//! before auditwheel or delvewheel put them into a wheel, in whichever folder `NAME.libs` they are. Then modules
+//! without the Python that they are for. At last, what has moved to another folder, by the file's own name, where each build has one of that
+//! name left.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,13 @@ pub(crate) type Pair = (Option<usize>, Option<usize>);
 /// Pairs two lists of names; those of packages end in `!`, and those of what is in them go on after it. Pairs
 /// come in the order of the new list, then what only the old one has.
 pub(crate) fn pair(old: &[String], new: &[String]) -> Vec<Pair> {
-    let keys: [fn(&str) -> String; 6] = [
+    let keys: [fn(&str) -> String; 7] = [
         str::to_owned,
         without_versions,
         without_versions_of_packages,
         without_marks,
         without_folder_of_libraries,
+        without_python,
         without_folders,
     ];
     let mut partner: Vec<Option<usize>> = vec![None; new.len()];
@@ -103,6 +105,17 @@ fn without_folder_of_libraries(path: &str) -> String {
     match folders.find(|at| path[..*at].ends_with(".libs")) {
         Some(end) => format!("{}.libs{}", &path[..inner], &path[end..]),
         None => path,
+    }
+}
+
+/// As [`without_marks`], without what an extension module says of its Python: `_m.cpython-311-x86_64-linux-gnu.so`, `_m.abi3.so` and
+/// `_m.so` are alike (PEP 3149, PEP 384).
+fn without_python(path: &str) -> String {
+    let is_python = |tag: &str| tag == "abi3" || tag.starts_with("cpython-") || tag.starts_with("pypy");
+    let stem = path.strip_suffix(".so").and_then(|stem| stem.rsplit_once('.'));
+    match stem.filter(|(_, tag)| is_python(tag)) {
+        Some((module, _)) => without_marks(&format!("{module}.so")),
+        None => without_marks(path),
     }
 }
 
@@ -278,6 +291,18 @@ mod tests {
         // Two libraries whose names only begin alike stay two.
         let (old, new) = (names(&["a.libs/libxy-deadbeef.so.1"]), names(&["a.libs/libxz-0badcafe.so.1"]));
         assert_eq!(pair(&old, &new), [(None, Some(0)), (Some(0), None)]);
+    }
+
+    #[test]
+    fn modules_pair_whatever_python_they_are_for() {
+        let old = names(&[
+            "m/_qc.cpython-311-x86_64-linux-gnu.so",
+            "m/_b.pypy39-pp73-x86_64-linux-gnu.so",
+            "m/a.b.so",
+        ]);
+        let new = names(&["m/_b.so", "m/_qc.abi3.so", "m/a.so"]);
+        let expected = [(Some(1), Some(0)), (Some(0), Some(1)), (None, Some(2)), (Some(2), None)];
+        assert_eq!(pair(&old, &new), expected);
     }
 
     #[test]

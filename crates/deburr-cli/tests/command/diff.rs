@@ -317,3 +317,81 @@ fn file_and_a_folder_pair_by_its_name() {
     assert_eq!(pairs(&document, &file, &tree), expected);
     assert_eq!(document["files"][1]["old"], json!(file));
 }
+
+#[test]
+fn a_build_is_worse_by_what_weighs_most_and_never_in_both_directions() {
+    let [fast, plain, unoptimised] = [
+        "fast_math_at_load/hit-constructor.o",
+        "fast_math_at_load/miss-later.o",
+        "unoptimised_code/hit-gcc.o",
+    ]
+    .map(|name| folder().join(name).display().to_string());
+    let said = |old: &str, new: &str| {
+        let output = deburr(&["diff", old, new]);
+        (output.status.code(), stdout(&output))
+    };
+    let (status, text) = said(&plain, &fast);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("  flushes subnormal numbers when loaded: no → yes (worse)\n"), "{text}");
+    assert!(text.ends_with("The new build is worse.\n"), "{text}");
+    let (status, text) = said(&fast, &plain);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.ends_with("The new build is better.\n"), "{text}");
+    // One is unoptimised, and the other changes the process: that weighs more.
+    let (status, text) = said(&unoptimised, &fast);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("are better; what weighs most: floating-point arithmetic\n"), "{text}");
+    assert_eq!(said(&fast, &unoptimised).0, Some(0));
+    let (document, _) = diff(&[&plain, &fast]);
+    assert_eq!((&document["worse"], &document["better"]), (&json!(true), &json!(false)));
+    let row = json!({"what": "fast-math-at-load", "old": "no", "new": "yes", "worse": true, "better": false});
+    assert_eq!(document["files"][0]["build"][0], row);
+}
+
+#[test]
+fn where_no_files_pair_nothing_was_compared() {
+    let scratch = Scratch::new("diff-nothing");
+    let [old, new] = [("old", "a/one.o"), ("new", "b/other.o")]
+        .map(|(build, name)| scratch.file(&format!("{build}.tar"), &tar(&members(&[(name, PLAIN)]))));
+    let output = deburr(&["diff", &old, &new]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stdout(&output).ends_with("Nothing was compared.\n"), "{}", stdout(&output));
+    // One that the new build alone has, with findings, is worse than nothing.
+    let worse = scratch.file("worse.tar", &tar(&members(&[("b/other.o", LLSC)])));
+    assert_eq!(deburr(&["diff", &old, &worse]).status.code(), Some(1));
+}
+
+#[test]
+fn a_module_that_was_renamed_pairs_with_the_one_that_is_left() {
+    let scratch = Scratch::new("diff-renamed");
+    let package = |name: &str, files: &[(&str, &str)]| scratch.file(name, &tar(&members(files)));
+    let old = package("old.tar", &[("m/m.abi3.so", PLAIN), ("lib/liba.so.1", PLAIN)]);
+    let new = package("new.tar", &[("m/_m.abi3.so", PLAIN), ("lib/liba.so.1", PLAIN)]);
+    let (document, output) = diff(&[&old, &new]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let named = |names: &[(&str, &str)]| {
+        names.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        pairs(&document, &old, &new),
+        named(&[("m/m.abi3.so", "m/_m.abi3.so"), ("lib/liba.so.1", "lib/liba.so.1")])
+    );
+    // Of two, nobody knows which; and a library is no module.
+    let two =
+        package("two.tar", &[("m/_m.abi3.so", PLAIN), ("m/_n.abi3.so", PLAIN), ("lib/libb.so.1", PLAIN)]);
+    let (document, _) = diff(&[&old, &two]);
+    assert_eq!(document["only_old"].as_array().map(Vec::len), Some(2), "{document}");
+}
+
+/// Findings of the files of both builds count, whichever of them has a partner.
+#[test]
+fn a_file_that_is_gone_counts_against_one_that_came() {
+    let scratch = Scratch::new("diff-gone");
+    let package = |name: &str, files: &[(&str, &str)]| scratch.file(name, &tar(&members(files)));
+    let old = package("old.tar", &[("bin/x.o", PLAIN), ("lib/gone.o", LLSC)]);
+    let new = package("new.tar", &[("bin/x.o", PLAIN), ("opt/came.o", LLSC)]);
+    assert_eq!(deburr(&["diff", &old, &new]).status.code(), Some(0));
+    let fewer = package("fewer.tar", &[("bin/x.o", PLAIN)]);
+    assert_eq!(deburr(&["diff", &old, &fewer]).status.code(), Some(0));
+    assert_eq!(deburr(&["diff", &fewer, &new]).status.code(), Some(1));
+}

@@ -4,22 +4,24 @@
 //! levels that changed, findings that came, went or moved, and how functions came out differently. Functions are
 //! matched by name; addresses do not matter. Code without names is compared as one, by its findings alone.
 
+use super::build::{self, BuildChange};
 use crate::address::CodeOffset;
 use crate::check::examine;
 use crate::finding::{Severity, Value};
 use crate::function::Program;
 use crate::function::atomics;
 use crate::function::codegen::{AtomicUses, Callee, function_facts};
-use crate::image::{self, Error, Image};
+use crate::image::{self, Error, Image, Linkage, undefined};
 use crate::insn::vector::VectorWidth;
 use crate::listing::{Listing, code_of_findings};
-use crate::provenance::Optimisation;
+use crate::provenance::{Build, Optimisation, Source};
 use crate::report::{Hex, PlacedFinding, Report, SourceLocation, place_of};
 use crate::request::Request;
 use crate::rule;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use serde::Serialize;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -37,8 +39,10 @@ pub struct Inspection {
     /// What `check` reports.
     pub report: Report,
     pub(super) arch: Arch,
-    /// Which parts no optimiser has seen.
-    optimisation: Optimisation,
+    /// What it shows of how it was built.
+    build: Build,
+    /// Whether the machines that the user names have all that it needs.
+    is_within_stated: bool,
     /// Functions with a name, by address.
     pub(super) functions: Vec<Named>,
     /// Calls by the callee's plain name.
@@ -65,7 +69,9 @@ pub(super) struct Named {
 /// # Errors
 /// [`Error`], as of [`crate::check()`].
 pub fn inspect(bytes: &[u8], request: &Request<'_>) -> Result<Inspection, Error> {
-    examine(bytes, request, atomics::WANTS, |image, program, report, _| inspection(image, program, report))
+    examine(bytes, request, atomics::WANTS, |image, program, report, _| {
+        inspection(image, program, report, stated(request))
+    })
 }
 
 /// The same, with the code that its findings are about, no more than `bound` instructions, and how many functions that left out.
@@ -79,11 +85,24 @@ pub fn inspect_with_code(
 ) -> Result<(Inspection, Vec<Listing>, u64), Error> {
     examine(bytes, request, atomics::WANTS, |image, program, report, _| {
         let (code, left_out) = code_of_findings(image, program, &report, request, bound);
-        (inspection(image, program, report), code, left_out)
+        (inspection(image, program, report, stated(request)), code, left_out)
     })
 }
 
-fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspection {
+/// What all machines have that the user names.
+fn stated(request: &Request<'_>) -> FeatureSet {
+    request.target.unwrap_or_default().union(request.baseline.unwrap_or_default())
+}
+
+/// Whether a set of features has a level and what is needed beyond it, by their names in the report.
+fn has_needed(stated: FeatureSet, report: &Report, arch: Arch) -> bool {
+    let levels = deburr_cpu::levels(arch);
+    let level = levels.iter().find(|level| level.name == report.level);
+    let has = |name: &String| stated.iter().any(|feature| feature.name() == name);
+    level.is_some_and(|level| level.features.is_subset(stated)) && report.needed_beyond.iter().all(has)
+}
+
+fn inspection(image: &Image<'_>, program: &Program, report: Report, stated: FeatureSet) -> Inspection {
     let facts = function_facts(image, program, &atomics::atomics(image, program));
     let permitted = deburr_cpu::universal_features(image.arch);
     let names: BTreeMap<CodeOffset, String> = facts
@@ -114,8 +133,15 @@ fn inspection(image: &Image<'_>, program: &Program, report: Report) -> Inspectio
             features: facts.features.minus(permitted),
         })
     });
-    let optimisation = Optimisation::of(image, program);
-    Inspection { arch: image.arch, optimisation, functions: functions.collect(), calls, report }
+    let functions = functions.collect();
+    let vectors = facts.iter().map(|facts| facts.vector_instructions).sum();
+    let instructions = facts.iter().map(|facts| facts.instructions).sum();
+    let (linkage, undefined) = (OnceCell::new(), undefined(image.bytes).unwrap_or_default());
+    let linkage = || linkage.get_or_init(|| Linkage::parse(image));
+    let source = Source { image, program, undefined: &undefined, linkage: &linkage };
+    let build = Build::of(&source, (vectors, instructions));
+    let is_within_stated = has_needed(stated, &report, image.arch);
+    Inspection { arch: image.arch, build, is_within_stated, functions, calls, report }
 }
 
 /// A name demangled, without what compilers append: `.part.0`, `.constprop.1`, `.isra.0`, `.cold`, `.llvm.123`, and
@@ -145,6 +171,8 @@ pub struct FileDiff {
     /// How much of the code no optimiser has seen, where that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimisation: Option<OptimisationChange>,
+    /// What else of how it was built changed, the weightiest first.
+    pub build: Vec<BuildChange>,
     /// Findings that only the new file has, the severest first.
     pub came: Vec<FindingGroup>,
     /// Findings that only the old file has, the severest first.
@@ -174,6 +202,9 @@ pub struct LevelChange {
     pub new: String,
     /// Whether it is higher now.
     pub raised: bool,
+    /// Whether the user names machines that have both.
+    #[serde(skip)]
+    pub is_within_stated: bool,
 }
 
 /// How much of a file's code no optimiser has seen, in two builds of it.
@@ -279,17 +310,8 @@ impl FileDiff {
     pub fn is_empty(&self) -> bool {
         let counts = [self.levels.len(), self.came.len(), self.went.len(), self.moved.len()];
         self.optimisation.is_none()
+            && self.build.is_empty()
             && counts.iter().sum::<usize>() + self.functions.len() + self.calls.len() == 0
-    }
-
-    /// Whether the new file is worse: it needs a higher level, more of it is unoptimised, or it has findings of that severity or
-    /// above that the old one has not.
-    pub fn is_worse(&self, from: Option<Severity>) -> bool {
-        let is_level_worse = self.levels.iter().any(|level| level.what == "needed" && level.raised);
-        let is_less_optimised = self.optimisation.is_some_and(|change| change.worse);
-        is_level_worse
-            || is_less_optimised
-            || from.is_some_and(|from| self.came.iter().any(|group| group.severity >= from))
     }
 }
 
@@ -314,7 +336,8 @@ pub fn compare(old: Option<&Inspection>, new: &Inspection) -> FileDiff {
     compare_findings(old, new, &mut diff);
     if let Some(old) = old {
         diff.levels = levels(old, new);
-        diff.optimisation = optimisation(&old.optimisation, &new.optimisation);
+        diff.optimisation = optimisation(&old.build.optimisation, &new.build.optimisation);
+        diff.build = build::changes(&old.build, &new.build);
         compare_functions(old, new, &mut diff);
         compare_calls(old, new, &mut diff);
     }
@@ -347,6 +370,7 @@ fn level(level: &str, beyond: &[String]) -> String {
 }
 
 fn levels(old: &Inspection, new: &Inspection) -> Vec<LevelChange> {
+    let is_within_stated = old.is_within_stated && new.is_within_stated;
     let rank = |name: &str| deburr_cpu::levels(new.arch).iter().position(|level| level.name == name);
     let change = |what, (old, old_beyond): (&str, &[String]), (new, new_beyond): (&str, &[String])| {
         let is_beyond = new_beyond.iter().any(|feature| !old_beyond.contains(feature));
@@ -355,6 +379,7 @@ fn levels(old: &Inspection, new: &Inspection) -> Vec<LevelChange> {
             old: level(old, old_beyond),
             new: level(new, new_beyond),
             raised: rank(new) > rank(old) || rank(new) == rank(old) && is_beyond,
+            is_within_stated,
         }
     };
     let (a, b) = (&old.report, &new.report);
@@ -395,7 +420,7 @@ fn by_key(inspection: &Inspection) -> Found<'_> {
 
 fn compare_findings(old: Option<&Inspection>, new: &Inspection, diff: &mut FileDiff) {
     let (before, mut after) = (old.map(by_key).unwrap_or_default(), by_key(new));
-    // What is of a whole file is compared as [`FileDiff::optimisation`].
+    // What is of a whole file is compared as [`FileDiff::optimisation`] and [`FileDiff::build`].
     let is_kept = |key: &Key| old.is_none() || !rule::is_of_whole_file(&key.1.0);
     let before: Found<'_> = before.into_iter().filter(|(key, _)| is_kept(key)).collect();
     after.retain(|key, _| is_kept(key));

@@ -76,6 +76,8 @@ pub struct FunctionFacts<'a> {
     pub computes: VectorWidth,
     /// The widest vectors that it moves.
     pub moves: VectorWidth,
+    /// Its instructions that compute with vectors of 128 bits and more.
+    pub vector_instructions: u64,
     /// How its atomics came out.
     pub atomics: AtomicUses,
     /// Direct calls, and jumps to other functions, by callee; calls of itself are left out.
@@ -105,6 +107,7 @@ pub fn function_facts<'a>(
             instructions: 0,
             computes: VectorWidth::None,
             moves: VectorWidth::None,
+            vector_instructions: 0,
             atomics: AtomicUses::default(),
             calls: BTreeMap::new(),
             features: FeatureSet::EMPTY,
@@ -140,6 +143,8 @@ impl<'a> FunctionFacts<'a> {
             let vector = vector_use(image.arch, code);
             let widest = if vector.computes { &mut self.computes } else { &mut self.moves };
             *widest = vector.width.max(*widest);
+            let is_packed = vector.computes && vector.width >= VectorWidth::Bits128;
+            self.vector_instructions += u64::from(is_packed);
             match insn.class {
                 Class::LoadExclusive => self.atomics.exclusive += 1,
                 Class::LseAtomic => self.atomics.lse += 1,

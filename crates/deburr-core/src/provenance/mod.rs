@@ -1,6 +1,6 @@
 //! Provenance: whose code a function of a linked file is, and whether an optimiser has seen it.
 //!
-//! And what else its build shows.
+//! And what else its build shows: [`Build`], of which rules and `diff` take what they need.
 //!
 //! In: an image and its functions. Out: [`Optimisation`], the stretches of functions that no optimiser has seen, and [`Origins`],
 //! which answers for an address: the code is its owner's, or that of a language's runtime or a C library that was linked into
@@ -9,6 +9,7 @@
 //! shared library that is itself the runtime, by its soname, is its owner's as a whole.
 
 pub(crate) mod allocator;
+mod build;
 mod fast_math;
 mod frame;
 mod frame_pointer;
@@ -24,6 +25,7 @@ mod stretch;
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Symbol, SymbolKind, SymbolOrigin, needed};
+pub(crate) use build::Build;
 pub(crate) use fast_math::FastMath;
 pub use frame::FrameUse;
 pub(crate) use frame_pointer::FramePointers;

@@ -97,8 +97,10 @@ pub(crate) fn is_of_whole_file(id: &str) -> bool {
     let rules = [
         assertions_left_in::RULE.id,
         debug_information_left_in::RULE.id,
+        fast_math_at_load::RULE.id,
         instrumentation_left_in::RULE.id,
         interposable_call::RULE.id,
+        page_size::RULE.id,
     ];
     is_of_optimisation(id) || rules.contains(&id)
 }

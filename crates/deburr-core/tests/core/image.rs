@@ -12,7 +12,7 @@ const SHARED: &[u8] = include_bytes!("../image/calls-aarch64.so");
 const OBJECT: &[u8] = include_bytes!("../image/calls-aarch64.o");
 
 /// Builds C code with the host's compiler, which these tests need.
-fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {
+pub(crate) fn build(name: &str, source: &str, flags: &[&str]) -> Vec<u8> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/image-tests");
     std::fs::create_dir_all(&directory).expect("a folder for test programs");
     let (input, output) = (directory.join(format!("{name}.c")), directory.join(name));

@@ -7,4 +7,5 @@ mod answer;
 mod fixtures;
 mod image;
 mod linkage;
+mod loading;
 mod profile;

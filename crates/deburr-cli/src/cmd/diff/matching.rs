@@ -11,12 +11,13 @@ use crate::batch::outcome::{Outcome, Product};
 use crate::batch::plan::BatchPlan;
 use crate::cmd::rulings::is_answer_allowed;
 use crate::config::allow::Ledger;
-use crate::input::pairs::pair;
+use crate::input::pairs::{Pair, pair};
 use crate::input::walk;
 use crate::render::diff::html::drawn::{DrawnFile, InspectedFile};
 use crate::render::diff::html::listed::ListedFunction;
 use crate::render::diff::{AnswersOfPair, Compared, NotCompared};
 use crate::render::page::view::room::Rooms;
+use deburr_core::diff::FileDiff;
 use deburr_core::{Error, Report, Request, compare, inspect, inspect_with_code};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,17 +69,32 @@ impl Part {
         left.map(|(index, (name, _))| (index, name.clone())).unzip()
     }
 
+    /// Whether it is an extension module in a package, as Python and Node.js load them, that could be read.
+    fn is_module(&self, index: usize) -> bool {
+        let binary = self.binaries.get(index).and_then(|(_, binary)| binary.as_ref());
+        let is_named_so =
+            |path: &str| path.contains('!') && [".so", ".node"].iter().any(|end| path.ends_with(end));
+        binary.is_some_and(|binary| is_named_so(&binary.path) && binary.inspected.is_ok())
+    }
+
     fn take(&mut self, index: usize) -> Option<Binary> {
         self.binaries.get_mut(index)?.1.take()
     }
+}
+
+/// A binary that only the old build has.
+pub(super) struct OnlyOld {
+    pub(super) path: String,
+    /// What it would be as a binary that only the new build has.
+    pub(super) diff: FileDiff,
 }
 
 /// What came of the pairs.
 #[derive(Default)]
 pub(super) struct Matched {
     pub(super) compared: Vec<Compared>,
-    /// Paths that only the old build has.
-    pub(super) only_old: Vec<String>,
+    /// What only the old build has.
+    pub(super) only_old: Vec<OnlyOld>,
     pub(super) skipped: Vec<NotCompared>,
 }
 
@@ -181,7 +197,13 @@ impl<'a> Matching<'a> {
         self.waiting.clear();
         let ((old_at, old_names), (new_at, new_names)) = (old.left(), new.left());
         let at = |places: &[usize], index: Option<usize>| index.and_then(|index| places.get(index).copied());
-        for (a, b) in pair(&old_names, &new_names) {
+        let mut pairs = pair(&old_names, &new_names);
+        pair_lone_modules(&mut pairs, |pair| match pair {
+            (Some(a), None) => at(&old_at, Some(a)).is_some_and(|index| old.is_module(index)),
+            (None, Some(b)) => at(&new_at, Some(b)).is_some_and(|index| new.is_module(index)),
+            _ => false,
+        });
+        for (a, b) in pairs {
             let index = at(&new_at, b);
             let a = at(&old_at, a).and_then(|index| old.take(index));
             let b = index.and_then(|index| new.take(index));
@@ -205,6 +227,20 @@ impl<'a> Matching<'a> {
     pub(super) fn end(mut self) -> (Matched, Option<Rooms>) {
         self.end_scope();
         (self.matched, self.rooms)
+    }
+}
+
+/// Makes a pair of what is left of two packages, where that is one module of each: it was renamed.
+fn pair_lone_modules(pairs: &mut Vec<Pair>, is_module: impl Fn(Pair) -> bool) {
+    let left: Vec<Pair> = pairs.iter().copied().filter(|(a, b)| a.is_none() != b.is_none()).collect();
+    let (olds, news): (Vec<Pair>, Vec<Pair>) = left.iter().copied().partition(|(old, _)| old.is_some());
+    let ([old], [new]) = (olds.as_slice(), news.as_slice()) else { return };
+    if !is_module(*old) || !is_module(*new) {
+        return;
+    }
+    pairs.retain(|pair| pair != old);
+    for pair in pairs.iter_mut().filter(|pair| *pair == new) {
+        pair.0 = old.0;
     }
 }
 
@@ -263,7 +299,10 @@ fn only_new(new: Binary, is_old_whole: bool, rooms: Option<&mut Rooms>) -> Match
 
 fn only_old(old: Binary, is_new_whole: bool) -> Matched {
     match old.inspected {
-        Ok(_) if is_new_whole => Matched { only_old: vec![old.path], ..Matched::default() },
+        Ok(before) if is_new_whole => {
+            let diff = compare(None, &before.inspection);
+            Matched { only_old: vec![OnlyOld { path: old.path, diff }], ..Matched::default() }
+        }
         Ok(_) => skipped(old.path, "not in what could be read of the new build", false),
         Err(skip) => Matched { skipped: vec![skip], ..Matched::default() },
     }

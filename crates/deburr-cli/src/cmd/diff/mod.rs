@@ -20,7 +20,7 @@ use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};
 use crate::render::page::view::room::insns_of_file;
 use crate::render::style::Palette;
 use build::Build;
-use deburr_core::diff::LevelChange;
+use deburr_core::diff::{Balance, LevelChange};
 use deburr_cpu::level_names;
 use matching::{Matched, Matching};
 use scope::Agenda;
@@ -64,22 +64,24 @@ pub(super) fn run(
         }
         Ok(())
     })?;
-    let (mut matched, rooms) = matching.end();
-    let Matched { compared, .. } = &mut matched;
-    raise_above_all(compared);
-    skipped.append(&mut matched.skipped);
-    only_old.append(&mut matched.only_old);
+    let (matched, rooms) = matching.end();
+    let Matched { mut compared, only_old: gone, skipped: mut not_compared } = matched;
+    raise_above_all(&mut compared);
+    skipped.append(&mut not_compared);
+    let of_gone = gone.iter().map(|it| Balance::of(&it.diff, failing.threshold).reversed());
+    let balance = compared.iter().map(|it| it.balance(failing)).chain(of_gone);
+    let balance = balance.fold(Balance::default(), Balance::plus);
+    only_old.extend(gone.into_iter().map(|it| it.path));
     for skip in &skipped {
         if skip.is_fault {
             // Where the standard error is gone, the exit status still shows it.
             let _ = writeln!(complaints, "deburr: {}: {}", skip.path, skip.reason);
         }
     }
-    let compared = matched.compared;
-    let failed = skipped.iter().any(|skip| skip.is_fault) || compared.is_empty();
-    let is_worse = compared.iter().any(|it| it.is_worse(failing));
+    let is_compared = compared.iter().any(|it| it.old.is_some());
+    let failed = skipped.iter().any(|skip| skip.is_fault) || !is_compared && !balance.is_worse();
     let [old, new] = [&options.old, &options.new].map(|path| path.display().to_string());
-    let summary = DiffSummary { old, new, failing, is_worse, only_old, skipped };
+    let summary = DiffSummary { old, new, failing, balance, only_old, skipped };
     let terminal = output.is_none() && io::stdout().is_terminal();
     let out: &mut dyn Write = match &mut output {
         Some(output) => output,
@@ -100,7 +102,7 @@ pub(super) fn run(
     if let Some(output) = output {
         output.finish().map_err(Failure::Message)?;
     }
-    Ok(match (failed, summary.is_worse) {
+    Ok(match (failed, summary.balance.is_worse()) {
         (true, _) => ExitCode::from(2),
         (false, true) => ExitCode::from(1),
         (false, false) => ExitCode::SUCCESS,
@@ -124,7 +126,13 @@ fn raise_above_all(compared: &mut [Compared]) {
         let most = highest.get(&*it.diff.arch).copied().flatten();
         if most.is_some() && rank(&it.diff.arch, &it.level) > most {
             let (old, new) = (String::new(), it.level.clone());
-            it.diff.levels.push(LevelChange { what: "needed", old, new, raised: true });
+            it.diff.levels.push(LevelChange {
+                what: "needed",
+                old,
+                new,
+                raised: true,
+                is_within_stated: false,
+            });
         }
     }
 }

@@ -11,11 +11,12 @@ use super::number::counted;
 use super::style::Palette;
 use crate::args::fail_on::Failing;
 use deburr_core::Report;
-use deburr_core::diff::{CallDiff, FileDiff, FindingGroup, OptimisationChange};
+use deburr_core::diff::{Aspect, Balance, BuildChange, CallDiff, FileDiff, FindingGroup, OptimisationChange};
 use deburr_core::finding::Severity;
 use deburr_core::report::{Answer, SCHEMA_VERSION};
 use html::drawn::DrawnFile;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -67,15 +68,19 @@ impl AnswersOfPair {
         }
     }
 
-    /// Whether the new file is worse: it dies and the old one did not, or it is undecided where that fails a run and the
-    /// old one was better.
-    fn is_worse(&self, failing: Failing) -> bool {
-        let is_counted = match self.answer {
+    /// Whether the new file is worse or better: one of the two dies and the other does not, or is undecided where that fails a run
+    /// and the other is better. Greater where the new one is worse.
+    fn tendency(&self, failing: Failing) -> Ordering {
+        let is_counted = |answer: Option<Answer>| match answer {
             Some(Answer::Dies) => failing.threshold.is_some(),
             Some(Answer::Undecided) => failing.undecided,
             _ => false,
         };
-        is_counted && !self.is_allowed && self.old_answer < self.answer
+        let rank = |answer: Option<Answer>| answer.filter(|_| is_counted(answer));
+        match rank(self.answer).cmp(&rank(self.old_answer)) {
+            Ordering::Greater if self.is_allowed => Ordering::Equal,
+            tendency => tendency,
+        }
     }
 }
 
@@ -90,9 +95,9 @@ impl Compared {
         self.diff.is_empty() && !self.has_new_answer()
     }
 
-    /// Whether the new file is worse.
-    pub(crate) fn is_worse(&self, failing: Failing) -> bool {
-        self.diff.is_worse(failing.threshold) || self.answers.is_worse(failing)
+    /// How much worse the new file is.
+    pub(crate) fn balance(&self, failing: Failing) -> Balance {
+        Balance::of(&self.diff, failing.threshold).with_answer(self.answers.tendency(failing))
     }
 }
 
@@ -113,7 +118,7 @@ pub(crate) struct DiffSummary {
     pub(crate) old: String,
     pub(crate) new: String,
     pub(crate) failing: Failing,
-    pub(crate) is_worse: bool,
+    pub(crate) balance: Balance,
     pub(crate) only_old: Vec<String>,
     pub(crate) skipped: Vec<NotCompared>,
 }
@@ -140,6 +145,7 @@ pub(crate) fn json(
         schema_version: u32,
         tool_version: &'static str,
         worse: bool,
+        better: bool,
         files: &'a [Compared],
         only_old: &'a [String],
         skipped: &'a [NotCompared],
@@ -147,7 +153,8 @@ pub(crate) fn json(
     let document = Document {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION"),
-        worse: summary.is_worse,
+        worse: summary.balance.is_worse(),
+        better: summary.balance.is_better(),
         files: compared,
         only_old: &summary.only_old,
         skipped: &summary.skipped,
@@ -203,11 +210,15 @@ pub(crate) fn text(
     if !summary.skipped.is_empty() {
         writeln!(out, "{} not compared", counted(summary.skipped.len() as u64, "file"))?;
     }
-    let verdict = match summary.is_worse {
-        true => "The new build is worse.",
-        false if compared.is_empty() => "Nothing was compared.",
-        false => "Nothing is worse.",
+    let verdict = match summary.balance.tendency() {
+        Ordering::Greater => "The new build is worse.",
+        _ if compared.iter().all(|it| it.old.is_none()) => "Nothing was compared.",
+        Ordering::Less => "The new build is better.",
+        Ordering::Equal => "Nothing is worse.",
     };
+    if let Some(respect) = summary.balance.deciding() {
+        writeln!(out, "some things are worse and some are better; what weighs most: {respect}")?;
+    }
     writeln!(out, "{}", palette.bold(verdict))
 }
 
@@ -222,7 +233,7 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
     if let Some(clause) = it.answers.clause.as_ref().filter(|_| it.has_new_answer()) {
         let before = it.answers.old_answer.map(|answer| format!("{} → ", spoken(answer)));
         let plain = format!("answer: {}{clause}", before.unwrap_or_default());
-        let is_worse = it.answers.is_worse(summary.failing);
+        let is_worse = it.answers.tendency(summary.failing).is_gt();
         let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
     }
@@ -234,7 +245,7 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
         };
         let change = format!("{} → {}", or_none(&level.old), or_none(&level.new));
         let plain = format!("{name}: {change}{}", if level.raised { " (raised)" } else { "" });
-        let is_worse = level.raised && level.what == "needed";
+        let is_worse = level.raised && level.what == "needed" && !level.is_within_stated;
         let line = if is_worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
     }
@@ -242,6 +253,11 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
         let plain = optimisation_line(change);
         let line = if change.worse { palette.severity(Severity::Error, &plain) } else { plain };
         writeln!(out, "  {line}")?;
+    }
+    for change in &diff.build {
+        let plain = build_line(change);
+        let line = if change.worse { palette.severity(Severity::Error, &plain) } else { plain };
+        writeln!(out, "{}", fit(&format!("  {line}"), layout.width))?;
     }
     findings(out, "came", &diff.came, summary, layout)?;
     findings(out, "went", &diff.went, summary, layout)?;
@@ -265,13 +281,28 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
 
 /// `unoptimised code: none → 96 % (243 functions)`
 fn optimisation_line(change: &OptimisationChange) -> String {
+    let (old, new) = optimisation_texts(change);
+    format!("unoptimised code: {old} → {new}")
+}
+
+/// `none`, and `96 % (243 functions)`.
+fn optimisation_texts(change: &OptimisationChange) -> (String, String) {
     let share = |per_mille: u64, functions: u64| match (per_mille, functions) {
         (_, 0) => "none".to_owned(),
         (0..10, _) => format!("below 1 % ({})", counted(functions, "function")),
         _ => format!("{} % ({})", per_mille / 10, counted(functions, "function")),
     };
     let old = share(change.old_per_mille, change.old_functions);
-    format!("unoptimised code: {old} → {}", share(change.new_per_mille, change.new_functions))
+    (old, share(change.new_per_mille, change.new_functions))
+}
+
+/// `assertions: none → 54 (worse)`
+fn build_line(change: &BuildChange) -> String {
+    let (name, mark) = (change.what.name(), if change.worse { " (worse)" } else { "" });
+    match change.what {
+        Aspect::UndefinedSymbols => format!("{name}: no longer {}; newly {}", change.old, change.new),
+        _ => format!("{name}: {} → {}{mark}", change.old, change.new),
+    }
 }
 
 /// An answer as people say it.

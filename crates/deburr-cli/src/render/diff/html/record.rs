@@ -3,8 +3,9 @@
 //! A comparison's record is an element of an array in a `<script type="application/json" class="files">`:
 //!
 //! - `path` and `old`, the paths in the new build and in the old one; `level` and `old_level`; `levels` as in
-//!   `deburr diff --format json`; `worse`; the sums `came`, `went`, `moved`, `same`, `functions_came` and `functions_went`,
-//!   and `came_by_severity`: errors, warnings and notes, whether or not there is room for their rows;
+//!   `deburr diff --format json`; `build`: rows of what changed of how the file was built, before, after, and whether it is worse;
+//!   `worse`; the sums `came`, `went`, `moved`, `same`, `functions_came` and `functions_went`, and `came_by_severity`: errors,
+//!   warnings and notes, whether or not there is room for their rows;
 //! - `advice`: what removes findings of the new build, as in its report;
 //! - `bytes` of code, old and new; `differing` and `unchanged`: how many named functions, and their bytes in the new build;
 //! - `texts`: the texts of its rows, which refer to them by number;
@@ -14,12 +15,12 @@
 //! record of the run (`id="run"`) has the columns, the verdict, the rules that found something, and what was left out.
 
 use super::drawn::{FINDING, FUNCTION};
-use crate::render::diff::{Compared, DiffSummary};
+use crate::render::diff::{Compared, DiffSummary, optimisation_texts};
 use crate::render::page::view::code::INSN;
 use crate::render::page::view::room::{Rooms, SKIPPED};
 use crate::render::page::view::rules;
 use crate::render::page::view::texts::{is_something, shown, shown_value};
-use deburr_core::diff::FindingGroup;
+use deburr_core::diff::{FileDiff, FindingGroup};
 use deburr_core::finding::Severity;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -35,9 +36,10 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
         "old_answer": it.answers.old_answer,
         "answer": it.answers.answer,
         "levels": diff.levels,
+        "build": build(diff),
     }));
     let numbers = json!({
-        "worse": it.is_worse(summary.failing),
+        "worse": it.balance(summary.failing).is_worse(),
         "came": sum(&diff.came),
         "came_by_severity": came_by_severity(&diff.came),
         "went": sum(&diff.went),
@@ -66,6 +68,16 @@ pub(super) fn file(it: &Compared, summary: &DiffSummary) -> Value {
     Value::Object(members.flatten().filter(|(_, value)| value.is_number() || is_something(value)).collect())
 }
 
+/// What changed of how a file was built, as rows: what, before, after, and whether it is worse.
+fn build(diff: &FileDiff) -> Vec<Value> {
+    let optimisation = diff.optimisation.map(|change| {
+        let (old, new) = optimisation_texts(&change);
+        json!(["unoptimised code", old, new, change.worse])
+    });
+    let others = diff.build.iter().map(|it| json!([it.what.name(), it.old, it.new, it.worse]));
+    optimisation.into_iter().chain(others).collect()
+}
+
 /// How many errors, warnings and notes.
 fn came_by_severity(came: &[FindingGroup]) -> [u64; 3] {
     [Severity::Error, Severity::Warning, Severity::Note]
@@ -87,7 +99,8 @@ pub(super) fn run(compared: &[Compared], summary: &DiffSummary, rooms: &Rooms) -
         "columns": {"finding": FINDING, "function": FUNCTION, "insn": INSN},
         "old": shown(&summary.old),
         "new": shown(&summary.new),
-        "worse": summary.is_worse,
+        "worse": summary.balance.is_worse(),
+        "better": summary.balance.is_better(),
         "fail_on": summary.failing.threshold.map(deburr_core::finding::Severity::name),
         "rules": rules(&found),
         "only_old": only_old.collect::<Vec<String>>(),

@@ -6,10 +6,12 @@ use super::page;
 use crate::render::diff::{AnswersOfPair, Compared, DiffSummary, NotCompared, json};
 use crate::render::page::view::read::{files, json_in, row, scripts};
 use crate::render::page::view::room::Rooms;
+use deburr_core::diff::Balance;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Request, compare, inspect_with_code};
 use serde_json::Value;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 const LSE: &str = "miss-lse.o";
@@ -49,7 +51,8 @@ fn at_end(mut finding: PlacedFinding, severity: Severity) -> PlacedFinding {
 }
 
 fn summary() -> DiffSummary {
-    DiffSummary { old: "old".to_owned(), new: "new".to_owned(), is_worse: true, ..DiffSummary::default() }
+    let balance = Balance::default().with_answer(Ordering::Greater);
+    DiffSummary { old: "old".to_owned(), new: "new".to_owned(), balance, ..DiffSummary::default() }
 }
 
 fn written(compared: &[Compared], summary: &DiffSummary, rooms: &Rooms) -> String {

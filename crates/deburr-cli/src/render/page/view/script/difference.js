@@ -3,7 +3,7 @@
 
 const LEVELS = { needed: "level needed", guarded: "level with checks", present: "level contained" };
 const sumOver = of => files.reduce((sum, file) => sum + (of(file) || 0), 0);
-const differs = file => !file.old || (file.levels || []).length + file.came + file.went + file.moved + differing(file) > 0;
+const differs = file => !file.old || (file.levels || []).length + (file.build || []).length + file.came + file.went + file.moved + differing(file) > 0;
 /// How many named functions differ, those without a row among them.
 const differing = file => file.differing?.[0] || 0;
 const fateMark = fate => element("span", { class: `mark-of f-${fate}` }, fate);
@@ -21,7 +21,7 @@ function grew(before, after) {
 
 function comparedHeadline() {
   if (files.length === 0) return "Nothing was compared";
-  return run.worse ? "The new build is worse" : "Nothing is worse";
+  return run.worse ? "The new build is worse" : run.better ? "The new build is better" : "Nothing is worse";
 }
 
 /// Why, in one sentence.
@@ -31,12 +31,14 @@ function comparedLead() {
   const raised = files.filter(file => needed(file)?.raised).length;
   const came = cameBySeverity().slice(0, SEVERITIES.indexOf(run.fail_on) + 1).reduce((sum, [, count]) => sum + count, 0);
   const died = files.filter(file => file.answer === "dies" && file.old_answer !== "dies").length;
+  const builtWorse = files.filter(file => (file.build || []).some(([, , , isWorse]) => isWorse)).length;
   const opened = files.filter(file => file.worse && file.answer === "undecided" && file.old_answer !== "undecided").length;
   const reasons = [died > 0 && counted(died, "file dies on the baseline", "files die on the baseline"),
     opened > 0 && counted(opened, "file became undecided", "files became undecided"), raised > 0 && counted(raised, "file needs a higher level", "files need a higher level"),
+    builtWorse > 0 && counted(builtWorse, "file was built in a way that costs", "files were built in a way that costs"),
     came > 0 && `${counted(came, "finding")} of severity ${run.fail_on}${run.fail_on === "error" ? "" : " or above"} appeared`].filter(Boolean);
   if (run.worse && reasons.length) return `${listed(reasons)}.`;
-  return changed ? `${counted(changed, "file")} of ${grouped(files.length)} differ${changed === 1 ? "s" : ""}; no level is raised, and no finding appeared that counts.`
+  return changed ? `${counted(changed, "file")} of ${grouped(files.length)} differ${changed === 1 ? "s" : ""}; ${run.better ? "what weighs most is better." : "no level is raised, and no finding appeared that counts."}`
     : `${counted(files.length, "file")}: no difference in levels, findings, and what is compared of functions.`;
 }
 
@@ -46,6 +48,8 @@ function comparedFacts() {
   const compared = [counted(pairs, "file"), added && `${grouped(added)} only in the new build`, run.only_old_count && `${grouped(run.only_old_count)} only in the old one`].filter(Boolean).join(", ");
   const levels = files.flatMap(file => (file.levels || []).map(level => [file, level]));
   const raised = levels.filter(([, level]) => level.raised && level.what === "needed");
+  const changed = files.flatMap(file => (file.build || []).map(row => [file, row]));
+  const built = [...changed.filter(([, row]) => row[3]), ...changed.filter(([, row]) => !row[3])];
   const shown = [...raised, ...levels.filter(pair => !raised.includes(pair))].slice(0, 6);
   const chip = (fate, count) => [element("a", { class: "chip", ...to({ change: fate, section: "findings", open: "" }) }, fateMark(fate), " ", data(`fate ${fate}`, count)), " "];
   const bySeverity = cameBySeverity().filter(([, count]) => count);
@@ -58,6 +62,10 @@ function comparedFacts() {
       : [shown.map(([file, level]) => element("p", {}, files.length > 1 ? [element("a", { ...to({ in: file.path, section: "functions", open: "" }) }, name(file.name)), ": "] : "",
         LEVELS[level.what] ?? level.what, " ", arrow(level.old, level.new), " ", element("span", { class: `mark-of v-${level.raised ? "raised" : "lowered"}` }, level.raised ? "raised" : "lowered"))),
         levels.length > shown.length && element("p", { class: "muted" }, `and ${counted(levels.length - shown.length, "other change")} of levels`)]],
+    ...(built.length > 0 ? [["Build", [built.slice(0, 6).map(([file, [what, before, after, isWorse]]) => element("p", {},
+      files.length > 1 ? [element("a", { ...to({ in: file.path, section: "functions", open: "" }) }, name(file.name)), ": "] : "", what, " ", arrow(before, after), " ",
+      isWorse && element("span", { class: "mark-of error" }, "worse"))),
+    built.length > 6 && element("p", { class: "muted" }, `and ${counted(built.length - 6, "other change")} of how files were built`)]]] : []),
     ["Findings", [element("p", {}, parts.map(([fate, sum]) => chip(fate, sumOver(file => file[sum])))),
       bySeverity.length > 0 && element("p", { class: "muted" }, "appeared: ", listed(bySeverity.map(([severity, count]) => counted(count, severity))))]],
     ["Functions", element("p", {}, data("functions-came", sumOver(file => file.functions_came)), " appeared, ", data("functions-went", sumOver(file => file.functions_went)), " gone",
@@ -76,6 +84,7 @@ function worstFiles() {
     return element("li", {},
       element("h3", {}, file.worse && element("span", { class: "mark-of error" }, "worse"), " ", element("a", { ...to({ in: file.path, section: file.came + file.went ? "findings" : "functions", open: "" }) }, name(file.name)),
         !file.old && element("span", { class: "muted" }, "only in the new build")),
+      (file.build || []).filter(row => row[3]).slice(0, 3).map(([what, before, after]) => element("p", {}, what, ": ", arrow(before, after))),
       level && element("p", {}, `${level.raised ? "Needs more" : "Needs less"}: `, arrow(level.old, level.new)),
       first && element("p", {}, severityMark(first.severity), " ", element("a", { ...to({ open: first.key }) }, first.rule), " in ", name(short(called(first), 70)), ": ", first.message),
       sums.length > 0 && element("p", { class: "muted" }, listed(sums)));

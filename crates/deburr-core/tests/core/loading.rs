@@ -1,0 +1,106 @@
+//! What loaders read of a file, compared with what binutils read of it, and what is reported of claims.
+
+use super::image::build;
+use deburr_core::image::{needed_versions, undefined};
+use deburr_core::{Report, Request, StatedClaim, check};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// `getrandom` came with glibc 2.25, and the others are older.
+const SOURCE: &str = "#include <stdio.h>\n#include <string.h>\n#include <sys/random.h>\n\
+    int f(char *p, const char *s) { strcpy(p, s); puts(p); return getrandom(p, 1, 0); }";
+const LIBRARY: [&str; 4] = ["-O1", "-shared", "-fPIC", "-fno-builtin"];
+
+/// A check of a file that is claimed to run from a version of glibc 2 on.
+fn held_to(bytes: &[u8], minor: u32) -> Report {
+    let level = if cfg!(target_arch = "x86_64") { "x86-64-v1" } else { "armv8.0-a" };
+    let (part, text) = ("p", "says (here)");
+    let oldest_glibc = Some((2, minor));
+    let claim = StatedClaim { part, text, level, raised: None, largest_page: None, oldest_glibc, pythons: 0 };
+    let rules: Option<&[&str]> = Some(&["refused-by-loader"]);
+    let baseline = Some(deburr_cpu::Target::parse(level).expect("a level").features);
+    check(bytes, &Request { baseline, claim: Some(claim), rules, ..Request::default() }).expect("a library")
+}
+
+#[test]
+fn undefined_symbols_and_their_versions_are_those_that_nm_lists() {
+    let library = build("versions", SOURCE, &LIBRARY);
+    let versions = needed_versions(&library).expect("a library");
+    let name =
+        |index: u16| versions.iter().find(|version| version.index == index).map(|version| version.name);
+    let found: BTreeSet<String> = undefined(&library)
+        .expect("a library")
+        .iter()
+        .map(|symbol| match name(symbol.version) {
+            Some(version) => format!("{}@{version}", symbol.name),
+            None => symbol.name.to_owned(),
+        })
+        .collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/image-tests/versions");
+    let nm = Command::new("nm").args(["-D", "--undefined-only", path]).output().expect("binutils");
+    let listed = String::from_utf8(nm.stdout).unwrap();
+    let expected: BTreeSet<String> =
+        listed.lines().filter_map(|line| Some(line.split_whitespace().last()?.to_owned())).collect();
+    assert!(expected.contains("getrandom@GLIBC_2.25"), "{expected:?}");
+    assert_eq!(found, expected);
+    let weak = undefined(&library).unwrap().iter().filter(|symbol| symbol.is_weak).count();
+    let listed_weak = listed.lines().filter(|line| line.trim_start().starts_with(['w', 'v'])).count();
+    assert_eq!(weak, listed_weak);
+}
+
+#[test]
+fn a_newer_glibc_than_is_claimed_is_an_error_unless_it_may_be_missing() {
+    let library = build("newer", SOURCE, &LIBRARY);
+    let [finding] = &held_to(&library, 17).findings[..] else {
+        panic!("{:?}", held_to(&library, 17).findings)
+    };
+    assert_eq!(finding.severity.name(), "error");
+    assert!(
+        finding
+            .message
+            .contains("glibc before 2.25 refuses to load it: it needs GLIBC_2.25 of libc.so.6 for getrandom"),
+        "{}",
+        finding.message
+    );
+    assert!(held_to(&library, 25).findings.is_empty());
+    // A weak reference alone does not help: glibc looks for the version that the file says it needs, unless that says that it may be
+    // missing (`VER_FLG_WEAK`), which no linker here writes.
+    let source = SOURCE
+        .replace("int f(", "ssize_t getrandom(void *, size_t, unsigned) __attribute__((weak));\nint f(");
+    let mut weak = build("weak", &source, &LIBRARY);
+    assert!(undefined(&weak).unwrap().iter().any(|it| it.is_weak && it.name == "getrandom"));
+    assert_eq!(held_to(&weak, 17).findings.len(), 1);
+    let hash = elf_hash("GLIBC_2.25").to_le_bytes();
+    let flags = memchr::memmem::find(&weak, &hash).expect("the version that is needed") + 4;
+    weak[flags] |= 2;
+    assert!(held_to(&weak, 17).findings.is_empty(), "{:?}", held_to(&weak, 17).findings);
+}
+
+/// The hash of a name (gABI, "Hash Table").
+fn elf_hash(name: &str) -> u32 {
+    name.bytes().fold(0, |hash: u32, byte| {
+        let hash = (hash << 4).wrapping_add(byte.into());
+        (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
+    })
+}
+
+/// GNU ld has them for x86-64 first.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn packed_relocations_are_refused_without_the_version_that_says_so() {
+    let source = "#include <stdio.h>\nint (*volatile p)(const char *) = puts; void *here = &here; void f(void) { p(\"\"); }";
+    let flags = [&LIBRARY[..], &["-Wl,-z,pack-relative-relocs"]].concat();
+    let packed = build("packed", source, &flags);
+    assert!(held_to(&packed, 36).findings.is_empty(), "{:?}", held_to(&packed, 36).findings);
+    let [finding] = &held_to(&packed, 35).findings[..] else { panic!("{:?}", held_to(&packed, 35).findings) };
+    assert!(finding.message.contains("GLIBC_ABI_DT_RELR"), "{}", finding.message);
+    // Another name for the version, as a linker without it writes none.
+    let at = memchr::memmem::find(&packed, b"GLIBC_ABI_DT_RELR").expect("the version");
+    let mut without = packed.clone();
+    without[at..at + 17].copy_from_slice(b"GLIBC_2.2.5_other");
+    let findings = held_to(&without, 36).findings;
+    assert!(
+        findings.iter().any(|it| it.message.contains("has packed relocations (DT_RELR)")),
+        "{findings:?}"
+    );
+}
