@@ -31,19 +31,17 @@ own name does not matter.
 Functions are matched by name: demangled, without .part, .constprop, .isra,
 .cold and .llvm suffixes. Code without names is compared by its findings alone.
 
-NEW is worse than OLD if one of its files needs a higher level, or has findings
-at or above --fail-on that the file in OLD has not; all findings of a file that
-only NEW has count. Whatever else changed is reported, and is neither better nor
-worse.
-
-With a baseline, NEW is also worse if a file dies that did not die, and with
---fail-on error,undecided if a file is undecided that ran.
+The first respect in which the builds differ decides whether NEW is worse:
+answers (with a baseline), higher levels, errors, what loaders refuse, largest
+pages, floating-point arithmetic, unoptimised code, instrumentation, warnings,
+assertions, vector instructions, interposable calls, debug information, notes.
+Findings below --fail-on do not count. docs/diff.md has the bounds.
 
 deburr.toml holds as it does for check: findings that it allows are none in
 either build.
 
-Exit status: 0 nothing is worse, 1 something is worse, 2 something could not be
-compared.")]
+Exit status: 0 NEW is not worse, 1 it is worse, 2 something could not be
+compared, or nothing was.")]
 pub(crate) struct Diff {
     /// Old build: file, directory, package, container image, or -
     #[arg(value_name = "OLD")]

@@ -3,6 +3,7 @@
 //! In: two [`Build`]s. Out: [`BuildChange`]s, the weightiest first. Bounds keep out what releases change by themselves: they gain and lose
 //! functions, and with them assertions and calls.
 
+use crate::image::demangle;
 use crate::provenance::{Assertions, Build};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -220,15 +221,15 @@ fn debug_information(old: &Build, new: &Build) -> Option<BuildChange> {
 }
 
 fn undefined(old: &Build, new: &Build) -> Option<BuildChange> {
-    let only = |one: &Build, other: &Build| -> Vec<String> {
-        let names = one.undefined.iter().filter(|name| other.undefined.binary_search(name).is_err());
-        names.map(|name| crate::image::demangle(name).to_string()).collect()
-    };
-    let text = |names: Vec<String>| match names.len() {
+    fn only<'b>(one: &'b Build, other: &Build) -> Vec<&'b String> {
+        one.undefined.iter().filter(|name| other.undefined.binary_search(name).is_err()).collect()
+    }
+    let text = |names: Vec<&String>| match names.len() {
         0 => "none".to_owned(),
         count => {
             let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-            let named: Vec<String> = names.into_iter().take(NAMED).collect();
+            let named = names.into_iter().take(NAMED).map(|name| demangle(name).to_string());
+            let named: Vec<String> = named.collect();
             format!("{}{more}", named.join(", "))
         }
     };

@@ -51,10 +51,7 @@ impl FastMath {
         if setters.is_empty() {
             return None;
         }
-        roots(source).into_iter().find_map(|(root, runs)| {
-            let at = reached(source, root, &setters)?;
-            Some(FastMath { at, runs })
-        })
+        reached(source, roots(source), &setters)
     }
 }
 
@@ -188,18 +185,28 @@ fn number_at(source: &Source<'_, '_>, at: Svma) -> Option<u64> {
     Some(u64::from_le_bytes(*data.bytes.get(offset..)?.first_chunk()?))
 }
 
-/// The instruction of the first of some functions that a root calls, directly or through others.
-fn reached(source: &Source<'_, '_>, root: CodeOffset, setters: &HashMap<CodeOffset, Svma>) -> Option<Svma> {
-    let mut seen = HashSet::from([root]);
-    let mut front = vec![root];
+/// The first function that a root is, or calls, directly or through others.
+fn reached(
+    source: &Source<'_, '_>,
+    roots: Vec<(CodeOffset, String)>,
+    setters: &HashMap<CodeOffset, Svma>,
+) -> Option<FastMath> {
+    let mut seen = HashSet::new();
+    // Functions that were not looked at yet, each with its root.
+    let mut front: Vec<(CodeOffset, usize)> =
+        (0..).zip(&roots).map(|(index, (root, _))| (*root, index)).collect();
+    front.retain(|(root, _)| seen.insert(*root));
     for _ in 0..=MAX_CALLS {
-        if let Some(at) = front.iter().find_map(|start| setters.get(start)) {
-            return Some(*at);
+        let found = front.iter().find_map(|(start, root)| Some((*setters.get(start)?, *root)));
+        if let Some((at, root)) = found {
+            return roots.into_iter().nth(root).map(|(_, runs)| FastMath { at, runs });
         }
-        let functions = front.iter().filter_map(|&start| source.program.function_from(start));
-        let callees =
-            functions.flat_map(|it| source.program.edges_from(it.start..it.end)).map(|edge| edge.to);
-        front = callees.filter(|&callee| seen.insert(callee)).collect();
+        let functions =
+            front.iter().filter_map(|&(start, root)| Some((source.program.function_from(start)?, root)));
+        let callees = functions.flat_map(|(function, root)| {
+            source.program.edges_from(function.start..function.end).map(move |edge| (edge.to, root))
+        });
+        front = callees.filter(|(callee, _)| seen.insert(*callee)).collect();
     }
     None
 }

@@ -8,7 +8,7 @@ use crate::address::{CodeOffset, Svma};
 use crate::function::Program;
 use crate::image::{Image, Kind, Linkage, SymbolOrigin, TransferTarget};
 use deburr_cpu::Arch;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The first bytes of `call *x(%rip)` and `jmp *x(%rip)`, after which the distance follows in four.
 const THROUGH_SLOT: [[u8; 2]; 2] = [[0xff, 0x15], [0xff, 0x25]];
@@ -52,15 +52,12 @@ pub(crate) fn calls_by_name<'a>(
         _ => None,
     });
     calls.extend(elsewhere);
-    let has_entry = |name: &str| {
-        image
-            .symbols
-            .iter()
-            .any(|it| it.origin == SymbolOrigin::Plt && it.name.strip_suffix("@plt") == Some(name))
-    };
+    let entries = image.symbols.iter().filter(|symbol| symbol.origin == SymbolOrigin::Plt);
+    let entries: HashSet<&str> =
+        entries.filter_map(|entry| entry.name.strip_suffix("@plt")).filter(|name| is_wanted(name)).collect();
     let is_through_slots = image.arch == Arch::X86_64
         && image.kind != Kind::Relocatable
-        && undefined.iter().any(|name| is_wanted(name) && !has_entry(name));
+        && undefined.iter().any(|name| is_wanted(name) && !entries.contains(name));
     if is_through_slots {
         let imports = linkage().imports.iter().filter(|import| is_wanted(import.name));
         calls.extend(through_slots(image, &imports.map(|import| (import.at, import.name)).collect()));

@@ -8,6 +8,7 @@ use crate::image::loading::version::{Version, WITH_PACKED_RELOCATIONS};
 use crate::image::{NeededVersion, Undefined, demangle, needed, needed_versions, pages, rights};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
+use std::collections::BTreeSet;
 
 /// The library whose version says which glibc is needed (`SHLIB_COMPAT` and `libc.so.6` of glibc).
 const LIBC: &str = "libc.so.6";
@@ -81,11 +82,11 @@ fn version(context: &Context<'_>) -> Option<Finding> {
     });
     let newer: Vec<(Version, &NeededVersion<'_>)> = newer.collect();
     let &(newest, first) = newer.iter().max_by_key(|(version, _)| *version)?;
-    let is_newer = |index: u16| newer.iter().any(|(_, needed)| needed.index == index);
+    let newer_indices: BTreeSet<u16> = newer.iter().map(|(_, needed)| needed.index).collect();
     let mut symbols: Vec<String> = context
         .undefined()
         .iter()
-        .filter(|it| is_newer(it.version))
+        .filter(|it| newer_indices.contains(&it.version))
         .map(|it| demangle(it.name).to_string())
         .collect();
     symbols.sort_unstable();
@@ -150,7 +151,10 @@ fn python_symbols(context: &Context<'_>) -> Option<Finding> {
         more => format!(" and {more} more"),
     };
     let named = symbols.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let message = format!("{} cannot import it: no {named}{more} there", python::listed(versions));
+    let message = format!(
+        "{} cannot import it: it needs {named}{more}, which is not defined there",
+        python::listed(versions)
+    );
     let evidence =
         vec![("pythons", Value::Text(python::listed(versions).into())), ("symbols", Value::List(symbols))];
     finding(context, "python-symbols", message, Some(claim), evidence)

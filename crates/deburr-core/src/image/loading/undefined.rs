@@ -14,7 +14,7 @@ const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_VERNEED: u64 = 0x6fff_fffe;
 /// The version is needed by weak references alone, so that the loader only warns where it is not there.
 const VER_FLG_WEAK: u16 = 2;
-/// Maximum number of libraries with versions, and of versions of one of them. glibc 2.41 has 90.
+/// Maximum number of libraries with versions, and of versions of all of them. glibc 2.41 has 90.
 const LIBRARIES: usize = 1 << 12;
 const VERSIONS: usize = 1 << 12;
 
@@ -82,7 +82,8 @@ pub fn needed_versions(bytes: &[u8]) -> Result<Vec<NeededVersion<'_>>, Error> {
             continue;
         };
         let first = usize::try_from(first).ok().and_then(|first| entry.get(first..));
-        let versions = chain(first, 12, VERSIONS).filter_map(|version| {
+        let left = VERSIONS.saturating_sub(needed.len());
+        let versions = chain(first, 12, left).filter_map(|version| {
             let (flags, index) = (u16_at(version, 4)?, u16_at(version, 6)?);
             let name = text(u32_at(version, 8)?)?;
             Some(NeededVersion { library, name, index: index & 0x7fff, is_weak: flags & VER_FLG_WEAK != 0 })
