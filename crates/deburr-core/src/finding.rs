@@ -119,6 +119,13 @@ impl Serialize for Evidence {
     }
 }
 
+/// The first of some names, and how many others there are: `a, b and 3 more`.
+pub(crate) fn first_names(names: impl ExactSizeIterator<Item = String>, limit: usize) -> String {
+    let others = names.len().saturating_sub(limit);
+    let first = names.take(limit).collect::<Vec<String>>().join(", ");
+    if others == 0 { first } else { format!("{first} and {others} more") }
+}
+
 /// What a rule says about one place in the code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {

@@ -376,7 +376,7 @@ fn a_module_that_was_renamed_pairs_with_the_one_that_is_left() {
         pairs(&document, &old, &new),
         named(&[("m/m.abi3.so", "m/_m.abi3.so"), ("lib/liba.so.1", "lib/liba.so.1")])
     );
-    // Of two, nobody knows which; and a library is no module.
+    // With two candidates there is no pair; and a library is not a module.
     let two =
         package("two.tar", &[("m/_m.abi3.so", PLAIN), ("m/_n.abi3.so", PLAIN), ("lib/libb.so.1", PLAIN)]);
     let (document, _) = diff(&[&old, &two]);
@@ -394,4 +394,20 @@ fn a_file_that_is_gone_counts_against_one_that_came() {
     let fewer = package("fewer.tar", &[("bin/x.o", PLAIN)]);
     assert_eq!(deburr(&["diff", &old, &fewer]).status.code(), Some(0));
     assert_eq!(deburr(&["diff", &fewer, &new]).status.code(), Some(1));
+}
+
+/// What the user's machines have is no higher level than they have, whether or not the old build has the file.
+#[test]
+fn a_level_that_all_machines_have_is_not_worse() {
+    let scratch = Scratch::new("diff-stated");
+    let wide = "above_baseline/hit-bmi.o";
+    let old = scratch.file("old.tar", &tar(&members(&[("bin/x.o", PLAIN)])));
+    for files in [&[("bin/x.o", wide)][..], &[("bin/x.o", PLAIN), ("bin/new.o", wide)]] {
+        let new = scratch.file("new.tar", &tar(&members(files)));
+        let status = |options: &[&str]| {
+            deburr(&[&["diff", "--fail-on", "error", &old, &new], options].concat()).status.code()
+        };
+        assert_eq!((status(&[]), status(&["--baseline", "x86-64-v3"])), (Some(1), Some(0)), "{files:?}");
+        assert_eq!(status(&["--baseline", "x86-64-v2"]), Some(1), "{files:?}");
+    }
 }

@@ -3,6 +3,7 @@
 //! In: two [`Build`]s. Out: [`BuildChange`]s, the weightiest first. Bounds keep out what releases change by themselves: they gain and lose
 //! functions, and with them assertions and calls.
 
+use crate::finding::first_names;
 use crate::image::demangle;
 use crate::provenance::{Assertions, Build};
 use serde::Serialize;
@@ -224,14 +225,9 @@ fn undefined(old: &Build, new: &Build) -> Option<BuildChange> {
     fn only<'b>(one: &'b Build, other: &Build) -> Vec<&'b String> {
         one.undefined.iter().filter(|name| other.undefined.binary_search(name).is_err()).collect()
     }
-    let text = |names: Vec<&String>| match names.len() {
-        0 => "none".to_owned(),
-        count => {
-            let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-            let named = names.into_iter().take(NAMED).map(|name| demangle(name).to_string());
-            let named: Vec<String> = named.collect();
-            format!("{}{more}", named.join(", "))
-        }
+    let text = |names: Vec<&String>| match names.is_empty() {
+        true => "none".to_owned(),
+        false => first_names(names.into_iter().map(|name| demangle(name).to_string()), NAMED),
     };
     let (gone, came) = (only(old, new), only(new, old));
     let is_same = gone.is_empty() && came.is_empty();

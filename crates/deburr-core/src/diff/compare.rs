@@ -64,6 +64,13 @@ pub(super) struct Named {
     pub(super) features: FeatureSet,
 }
 
+impl Inspection {
+    /// Whether the machines that the user names, by a baseline or a target, have all that the file needs.
+    pub const fn is_within_stated(&self) -> bool {
+        self.is_within_stated
+    }
+}
+
 /// Inspects a file: its report, and how each of its functions was made.
 ///
 /// # Errors
@@ -139,7 +146,7 @@ fn inspection(image: &Image<'_>, program: &Program, report: Report, stated: Feat
     let (linkage, undefined) = (OnceCell::new(), undefined(image.bytes).unwrap_or_default());
     let linkage = || linkage.get_or_init(|| Linkage::parse(image));
     let source = Source { image, program, undefined: &undefined, linkage: &linkage };
-    let build = Build::of(&source, (vectors, instructions));
+    let build = Build::of(&source, vectors, instructions);
     let is_within_stated = has_needed(stated, &report, image.arch);
     Inspection { arch: image.arch, build, is_within_stated, functions, calls, report }
 }

@@ -12,7 +12,7 @@ const NAMES: [&str; 4] = [".debug_", ".zdebug_", ".gdb_index", ".stab"];
 /// The bytes of a file that are debug information: sections that are not loaded.
 ///
 /// # Errors
-/// [`Error`], where the file is no ELF file that deburr reads.
+/// [`Error`], where the file is not an ELF file that deburr reads.
 pub fn debug_bytes(bytes: &[u8]) -> Result<u64, Error> {
     let elf = Elf::parse(bytes)?;
     let sections = elf.sections.iter().filter(|section| section.kind != SHT_NOBITS && !section.is_alloc());

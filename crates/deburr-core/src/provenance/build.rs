@@ -8,7 +8,7 @@ use super::left_in::{Assertions, Instrumentation};
 use super::source::Source;
 use super::{Optimisation, allocator};
 use crate::image::loading::version::Version;
-use crate::image::{ArrayKind, Image, PAGE_SIZES, debug_bytes, needed_versions, pages, rights};
+use crate::image::{ArrayKind, Image, Misfit, PAGE_SIZES, debug_bytes, needed_versions, pages, rights};
 use deburr_cpu::Arch;
 
 /// What a file shows of its build.
@@ -42,15 +42,15 @@ pub(crate) struct Build {
     pub(crate) glibc: Option<Version>,
     /// Names that other files must define, by name.
     pub(crate) undefined: Vec<String>,
-    /// Instructions that compute with vectors, and all instructions of functions.
+    /// Instructions of functions that compute with vectors.
     pub(crate) vector_instructions: u64,
     /// All instructions of functions.
     pub(crate) instructions: u64,
 }
 
 impl Build {
-    /// Reads it. `instructions`: those that compute with vectors, and all.
-    pub(crate) fn of(source: &Source<'_, '_>, (vector_instructions, instructions): (u64, u64)) -> Build {
+    /// Reads it. `vector_instructions`: those among the instructions of functions that compute with vectors.
+    pub(crate) fn of(source: &Source<'_, '_>, vector_instructions: u64, instructions: u64) -> Build {
         let image = source.image;
         let rights = rights(image.bytes).ok();
         let mut undefined: Vec<String> =
@@ -82,8 +82,7 @@ impl Build {
 fn largest_page(source: &Source<'_, '_>) -> Option<u64> {
     let image = source.image;
     let pages = pages(image.bytes).ok().filter(|pages| pages.is_android || image.arch == Arch::Aarch64)?;
-    let below = |page: u64| PAGE_SIZES.iter().rev().copied().find(|&size| size < page).unwrap_or(0);
-    let by_segments = pages.misfits.first().map(|misfit| below(misfit.page));
+    let by_segments = pages.misfits.first().map(Misfit::largest_page);
     let by_allocator = allocator::largest_page(source).map(|(_, page)| page);
     let largest = by_segments.into_iter().chain(by_allocator).min()?;
     PAGE_SIZES.last().is_some_and(|&last| largest < last).then_some(largest)

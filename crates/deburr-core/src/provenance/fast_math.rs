@@ -9,9 +9,9 @@ use super::source::Source;
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::image::{ArrayKind, Image, Kind};
-use crate::insn::{self, Class, Insn, Operation};
+use crate::insn::{self, Class, Flow, Insn, Memory, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Bits of MXCSR: flush to zero (15), subnormal numbers are zero (6). Intel SDM volume 1, section 10.2.3.
 const FLUSH_X86: i64 = 0x8040;
@@ -43,15 +43,23 @@ impl FastMath {
         if image.kind != Kind::SharedObject || image.build.is_linux_kernel {
             return None;
         }
-        let setters: HashMap<CodeOffset, Svma> = places(image)
+        let changing = places(image).into_iter().filter_map(|at| program.function_at(image.code_offset(at)?));
+        let changing: BTreeMap<CodeOffset, &Function> =
+            changing.map(|function| (function.start, function)).collect();
+        let changes: HashMap<CodeOffset, (Svma, bool)> = changing
             .into_iter()
-            .filter_map(|at| program.function_at(image.code_offset(at)?))
-            .filter_map(|function| Some((function.start, sets_for_good(image, function)?)))
+            .filter_map(|(start, function)| Some((start, last_change(image, function)?)))
             .collect();
-        if setters.is_empty() {
+        if !changes.values().any(|&(_, is_flushing)| is_flushing) {
             return None;
         }
-        reached(source, roots(source), &setters)
+        let (changing, calling): (Vec<Root>, Vec<Root>) =
+            roots(source).into_iter().partition(|(start, _)| changes.contains_key(start));
+        let direct = changing.into_iter().find_map(|(start, runs)| match changes.get(&start) {
+            Some(&(at, true)) => Some(FastMath { at, runs }),
+            _ => None,
+        });
+        direct.or_else(|| reached(source, calling, &changes))
     }
 }
 
@@ -91,58 +99,92 @@ fn mxcsr_digit(image: &Image<'_>, insn: &Insn) -> Option<u8> {
     (is_opcode && modrm >> 6 != 3).then_some(modrm >> 3 & 7).filter(|digit| matches!(digit, 2 | 3))
 }
 
-/// The last instruction of a function that changes the control register, if it sets bits that make numbers zero.
-fn sets_for_good(image: &Image<'_>, function: &Function) -> Option<Svma> {
+/// The last instruction of a function that changes the control register, and whether it sets bits that make numbers zero.
+fn last_change(image: &Image<'_>, function: &Function) -> Option<(Svma, bool)> {
     let extent = function.extent(image);
     let mut at = extent.start;
     let mut last = None;
-    // What was put into a register or the frame since the control register was read.
-    let mut put: Option<i64> = None;
+    let mut flushing = Flushing::default();
     for _ in 0..MAX_INSTRUCTIONS {
         if !extent.contains(at) {
             break;
         }
         let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
         match image.arch {
-            Arch::X86_64 => match mxcsr_digit(image, &insn) {
-                Some(3) => put = None,
-                Some(_) => {
-                    let value = constant(image, &insn).or(put);
-                    last = Some((at, value.is_some_and(|value| value & FLUSH_X86 != 0)));
-                    put = None;
-                }
-                None => put = flushing(&insn).or(put),
-            },
-            Arch::Aarch64 => {
-                let word = image.word_at(at).unwrap_or(0);
-                if word & !0x1f == SET_FPCR {
-                    last = Some((at, put.is_some_and(|value| value & FLUSH_AARCH64 != 0)));
-                    put = None;
-                } else {
-                    let is_put = matches!(insn.operation, Operation::Or | Operation::Move);
-                    put = insn.imm.filter(|imm| is_put && *imm == FLUSH_AARCH64).or(put);
-                }
+            Arch::X86_64 if mxcsr_digit(image, &insn) == Some(2) => {
+                let constant = constant(image, &insn).is_some_and(|value| value & FLUSH_X86 != 0);
+                last = Some((at, constant || flushing.is_read(&insn)));
             }
+            Arch::Aarch64 if image.word_at(at).unwrap_or(0) & !0x1f == SET_FPCR => {
+                last = Some((at, flushing.is_read(&insn)));
+            }
+            _ => flushing.step(image.arch, &insn),
         }
         at = insn.next();
     }
-    last.filter(|&(_, is_set)| is_set).map(|(at, _)| at)
+    last
 }
 
-/// The bits that an instruction adds to a copy of MXCSR, or a whole value for it that has them.
-fn flushing(insn: &Insn) -> Option<i64> {
-    let imm = insn.imm?;
-    match insn.operation {
-        // `or ah, 0x80` changes bit 15.
-        Operation::Or if insn.high_byte && insn.width == 1 => {
-            Some((imm & 0xff) << 8).filter(|bits| bits & !FLUSH_X86 == 0)
-        }
-        Operation::Or => Some(imm & 0xffff).filter(|bits| *bits != 0 && bits & !FLUSH_X86 == 0),
-        _ if insn.operation == Operation::Move || insn.class == Class::Store => {
-            Some(imm).filter(|value| value & !FLUSH_X86 & !EXCEPTIONS == MXCSR)
-        }
-        _ => None,
+/// Where a function has a value with bits that make numbers zero: registers, and places in memory by their operands.
+#[derive(Default)]
+struct Flushing {
+    registers: RegSet,
+    slots: HashSet<(Option<Reg>, i64)>,
+}
+
+impl Flushing {
+    /// Whether an instruction reads such a value.
+    fn is_read(&self, insn: &Insn) -> bool {
+        let is_loaded = insn.memory.is_some_and(|memory| memory.read && self.slots.contains(&slot(&memory)));
+        is_loaded || insn.src.into_iter().flatten().any(|source| self.registers.contains(source))
     }
+
+    /// Follows one instruction.
+    fn step(&mut self, arch: Arch, insn: &Insn) {
+        let is_read = self.is_read(insn);
+        let is_flushing = match insn.operation {
+            Operation::Or => is_read || adds_bits(arch, insn),
+            Operation::And => is_read && insn.imm.is_some_and(|imm| imm & flush_bits(arch) != 0),
+            Operation::Move | Operation::Extend => is_read || has_bits(arch, insn),
+            _ if matches!(insn.class, Class::Load | Class::Store) => is_read || has_bits(arch, insn),
+            _ => false,
+        };
+        let is_call = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
+        self.registers = if is_call { RegSet::EMPTY } else { self.registers.minus(insn.writes) };
+        if let Some(memory) = insn.memory.filter(|memory| memory.write) {
+            self.slots.remove(&slot(&memory));
+            if is_flushing {
+                self.slots.insert(slot(&memory));
+            }
+        } else if let Some(to) = insn.dst.filter(|_| is_flushing) {
+            self.registers = self.registers.with(to);
+        }
+    }
+}
+
+fn slot(memory: &Memory) -> (Option<Reg>, i64) {
+    (memory.base, memory.displacement)
+}
+
+const fn flush_bits(arch: Arch) -> i64 {
+    match arch {
+        Arch::X86_64 => FLUSH_X86,
+        Arch::Aarch64 => FLUSH_AARCH64,
+    }
+}
+
+/// Whether an instruction adds bits that make numbers zero, and no others.
+fn adds_bits(arch: Arch, insn: &Insn) -> bool {
+    // `or ah, 0x80` changes bit 15.
+    let shift = if insn.high_byte { 8 } else { 0 };
+    let bits = insn.imm.map_or(0, |imm| (imm & i64::from(u32::MAX)) << shift);
+    bits != 0 && bits & !flush_bits(arch) == 0
+}
+
+/// Whether an immediate is such bits, or a whole value for MXCSR that has some.
+fn has_bits(arch: Arch, insn: &Insn) -> bool {
+    let is_whole = |imm: i64| arch == Arch::X86_64 && imm & !FLUSH_X86 & !EXCEPTIONS == MXCSR;
+    insn.imm.is_some_and(|imm| imm & flush_bits(arch) != 0 && (imm & !flush_bits(arch) == 0 || is_whole(imm)))
 }
 
 /// What an instruction loads from constants.
@@ -152,8 +194,11 @@ fn constant(image: &Image<'_>, insn: &Insn) -> Option<i64> {
     Some(u32::from_le_bytes(*image.constant(at, 4)?.first_chunk()?).into())
 }
 
-/// What loading or importing a library runs, each with its name.
-fn roots(source: &Source<'_, '_>) -> Vec<(CodeOffset, String)> {
+/// A function that loading or importing a library runs, with what people call it.
+type Root = (CodeOffset, String);
+
+/// All of them.
+fn roots(source: &Source<'_, '_>) -> Vec<Root> {
     let image = source.image;
     let linkage = (source.linkage)();
     let mut found = Vec::new();
@@ -185,28 +230,34 @@ fn number_at(source: &Source<'_, '_>, at: Svma) -> Option<u64> {
     Some(u64::from_le_bytes(*data.bytes.get(offset..)?.first_chunk()?))
 }
 
-/// The first function that a root is, or calls, directly or through others.
+/// The first change that a root makes by calling functions, directly or through others; none where such a call also sets the bits back,
+/// as the two halves of a guard do.
 fn reached(
     source: &Source<'_, '_>,
-    roots: Vec<(CodeOffset, String)>,
-    setters: &HashMap<CodeOffset, Svma>,
+    roots: Vec<Root>,
+    changes: &HashMap<CodeOffset, (Svma, bool)>,
 ) -> Option<FastMath> {
     let mut seen = HashSet::new();
     // Functions that were not looked at yet, each with its root.
     let mut front: Vec<(CodeOffset, usize)> =
         (0..).zip(&roots).map(|(index, (root, _))| (*root, index)).collect();
-    front.retain(|(root, _)| seen.insert(*root));
-    for _ in 0..=MAX_CALLS {
-        let found = front.iter().find_map(|(start, root)| Some((*setters.get(start)?, *root)));
-        if let Some((at, root)) = found {
-            return roots.into_iter().nth(root).map(|(_, runs)| FastMath { at, runs });
-        }
+    front.retain(|(start, _)| seen.insert(*start));
+    let mut first = None;
+    for _ in 0..MAX_CALLS {
         let functions =
             front.iter().filter_map(|&(start, root)| Some((source.program.function_from(start)?, root)));
         let callees = functions.flat_map(|(function, root)| {
             source.program.edges_from(function.start..function.end).map(move |edge| (edge.to, root))
         });
         front = callees.filter(|(callee, _)| seen.insert(*callee)).collect();
+        for (callee, root) in &front {
+            match changes.get(callee) {
+                Some((_, false)) => return None,
+                Some(&(at, true)) => first = first.or(Some((at, *root))),
+                None => {}
+            }
+        }
     }
-    None
+    let (at, root) = first?;
+    roots.into_iter().nth(root).map(|(_, runs)| FastMath { at, runs })
 }

@@ -160,10 +160,7 @@ impl Instrumentation {
             let needs = |it: &&Undefined<'_>| !it.is_weak && is_named(it.name, kind.functions);
             let function = source.undefined.iter().find(needs)?.name.to_owned();
             let has_mark = |mark: &[u8]| {
-                let texts = source.image.constants.iter().map(|(_, bytes)| *bytes);
-                texts
-                    .chain(source.image.loaded.iter().map(|it| it.bytes))
-                    .any(|it| memchr::memmem::find(it, mark).is_some())
+                source.image.loaded.iter().any(|it| memchr::memmem::find(it.bytes, mark).is_some())
             };
             if kind.mark.is_some_and(|mark| !has_mark(mark)) {
                 return None;
@@ -179,7 +176,7 @@ impl Instrumentation {
 }
 
 impl Assertions {
-    /// Those of a file; of the C library's own code none.
+    /// Those of a file; in a program that is linked statically also those of the C library itself.
     pub(crate) fn of(source: &Source<'_, '_>) -> Assertions {
         let image = source.image;
         if image.build.is_linux_kernel {

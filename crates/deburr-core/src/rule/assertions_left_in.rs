@@ -1,8 +1,7 @@
 //! `assertions-left-in`: assertions, and Rust's overflow checks, in a file that is shipped. One finding a file.
 
-use super::{Context, Rule};
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use super::{Context, Rule, functions};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::Assertions;
@@ -40,19 +39,14 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     }
     let at = match found.first.filter(|_| has_calls) {
         Some(first) => image.svma(first),
-        None => image.code.first()?.extent.start,
+        None => context.start()?,
     };
     let mut names: Vec<(&String, &u64)> = found.by_name.iter().collect();
     names.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
     let names: Vec<String> =
         names.into_iter().map(|(name, count)| format!("{} ({count})", demangle(name))).collect();
     let calls = || {
-        let functions = if found.callers == 1 {
-            "one function".to_owned()
-        } else {
-            format!("{} functions", found.callers)
-        };
-        format!("{} assertions in {functions}: calls of {}", found.calls, names.join(", "))
+        format!("{} assertions in {}: calls of {}", found.calls, functions(found.callers), names.join(", "))
     };
     let checks = || format!("overflow checks of Rust, with {} messages", found.overflow_messages);
     let message = match (has_calls, has_checks) {
@@ -60,16 +54,10 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         (true, false) => calls(),
         (false, _) => checks(),
     };
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: Severity::Note,
-        message: message.into(),
-        evidence: Evidence::from(vec![
-            ("calls", Value::Number(found.calls)),
-            ("callers", Value::Number(found.callers)),
-            ("overflow_messages", Value::Number(found.overflow_messages)),
-        ]),
-    })
+    let evidence = vec![
+        ("calls", Value::Number(found.calls)),
+        ("callers", Value::Number(found.callers)),
+        ("overflow_messages", Value::Number(found.overflow_messages)),
+    ];
+    Some(context.finding(RULE.id, Severity::Note, at, message, evidence))
 }

@@ -3,9 +3,10 @@
 //! In: an image, its functions, verdicts, and what the user states of the machines. Out: [`Context`], on which each
 //! [`Rule`] is a pure function. Facts that several rules need are worked out once, for the first that needs them.
 
+use crate::address::Svma;
 use crate::benchmark::Benchmark;
-use crate::danger::StatedClaim;
-use crate::finding::{AcrossFinding, Finding};
+use crate::danger::{StatedClaim, insn_at};
+use crate::finding::{AcrossFinding, Evidence, Finding, Severity, Value};
 use crate::function::Program;
 use crate::function::atomics::{Atomics, atomics};
 use crate::function::reach::{Reach, Refusal, Verdict};
@@ -127,6 +128,39 @@ impl<'a> Context<'a> {
         self.named.contains(&id)
     }
 
+    /// A finding at an instruction.
+    pub(super) fn finding(
+        &self,
+        rule: &'static str,
+        severity: Severity,
+        at: Svma,
+        message: String,
+        evidence: Vec<(&'static str, Value)>,
+    ) -> Finding {
+        let (extent, evidence) = (insn_at(self.image, at), Evidence::from(evidence));
+        Finding { rule, at, extent, severity, message: message.into(), evidence }
+    }
+
+    /// A finding that is an error where it breaks a claim, and else a note.
+    pub(super) fn finding_of_claim(
+        &self,
+        rule: &'static str,
+        claim: Option<StatedClaim<'_>>,
+        at: Svma,
+        message: String,
+        mut evidence: Vec<(&'static str, Value)>,
+    ) -> Finding {
+        let Some(claim) = claim else { return self.finding(rule, Severity::Note, at, message, evidence) };
+        let message = format!("claimed is {}: {message}", claim.text);
+        evidence.push(("claim", Value::Text(claim.text.into())));
+        self.finding(rule, Severity::Error, at, message, evidence)
+    }
+
+    /// The first instruction of the file, where a finding of all of it is.
+    pub(super) fn start(&self) -> Option<Svma> {
+        self.image.code.first().map(|code| code.extent.start)
+    }
+
     /// Features that are there wherever the file runs: the target's, or else the baseline's.
     pub fn guaranteed(&self) -> Option<FeatureSet> {
         self.target.or(self.baseline)
@@ -213,4 +247,9 @@ pub struct Rule {
     pub wants: Wants,
     /// Runs it over one file.
     pub check: fn(&Context<'_>) -> Vec<Finding>,
+}
+
+/// A number of functions in words: `one function`.
+pub(super) fn functions(count: u64) -> String {
+    if count == 1 { "one function".to_owned() } else { format!("{count} functions") }
 }

@@ -1,8 +1,7 @@
 //! `debug-information-left-in`: debug information that is shipped within a file. One finding a file.
 
 use super::{Context, Rule};
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::{Kind, debug_bytes};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
@@ -42,17 +41,12 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     if debug < LEAST_BYTES || percent < LEAST_PERCENT {
         return None;
     }
-    let at = image.code.first()?.extent.start;
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: if percent > WARNING_PERCENT { Severity::Warning } else { Severity::Note },
-        message: format!("{percent} % of the file is debug information: {debug} of {whole} bytes").into(),
-        evidence: Evidence::from(vec![
-            ("debug_bytes", Value::Number(debug)),
-            ("file_bytes", Value::Number(whole)),
-            ("percent", Value::Number(percent)),
-        ]),
-    })
+    let severity = if percent > WARNING_PERCENT { Severity::Warning } else { Severity::Note };
+    let message = format!("{percent} % of the file is debug information: {debug} of {whole} bytes");
+    let evidence = vec![
+        ("debug_bytes", Value::Number(debug)),
+        ("file_bytes", Value::Number(whole)),
+        ("percent", Value::Number(percent)),
+    ];
+    Some(context.finding(RULE.id, severity, context.start()?, message, evidence))
 }

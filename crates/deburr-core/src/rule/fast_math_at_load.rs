@@ -1,8 +1,7 @@
 //! `fast-math-at-load`: a library that changes the floating-point arithmetic of the process that loads it. One finding a file.
 
 use super::{Context, Rule};
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::finding::{Finding, Severity, Value};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::FastMath;
 use crate::remedy::{Compiler, Remedy};
@@ -31,12 +30,6 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         "{} sets the processor to flush subnormal numbers to zero, for the whole process that loads the library",
         found.runs
     );
-    Some(Finding {
-        rule: RULE.id,
-        at: found.at,
-        extent: insn_at(context.image, found.at),
-        severity: Severity::Error,
-        message: message.into(),
-        evidence: Evidence::from(vec![("runs", Value::Text(found.runs.as_str().into()))]),
-    })
+    let evidence = vec![("runs", Value::Text(found.runs.as_str().into()))];
+    Some(context.finding(RULE.id, Severity::Error, found.at, message, evidence))
 }

@@ -1,8 +1,7 @@
 //! `instrumentation-left-in`: tracing, sanitizers, coverage and profiling hooks in a file that is shipped. One finding for each kind.
 
-use super::{Context, Rule};
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use super::{Context, Rule, functions};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::Instrumentation;
@@ -28,27 +27,20 @@ fn finding(context: &Context<'_>, kind: &Instrumentation) -> Option<Finding> {
     let image = context.image;
     let at = match kind.first {
         Some(first) => image.svma(first),
-        None => image.code.first()?.extent.start,
+        None => context.start()?,
     };
     let function = demangle(&kind.function);
     let calls = match (kind.calls, kind.callers) {
         (0, _) => format!("the file needs {function}"),
         (1, _) => format!("a call of {function}"),
-        (calls, 1) => format!("{calls} calls in one function, among others of {function}"),
-        (calls, callers) => format!("{calls} calls in {callers} functions, among others of {function}"),
+        (calls, callers) => format!("{calls} calls in {}, among others of {function}", functions(callers)),
     };
     let message = format!("{} was left in: {calls}; build {}", kind.name, kind.advice);
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: Severity::Warning,
-        message: message.into(),
-        evidence: Evidence::from(vec![
-            ("kind", Value::Text(kind.name.into())),
-            ("function", Value::Text(kind.function.as_str().into())),
-            ("calls", Value::Number(kind.calls)),
-            ("callers", Value::Number(kind.callers)),
-        ]),
-    })
+    let evidence = vec![
+        ("kind", Value::Text(kind.name.into())),
+        ("function", Value::Text(kind.function.as_str().into())),
+        ("calls", Value::Number(kind.calls)),
+        ("callers", Value::Number(kind.callers)),
+    ];
+    Some(context.finding(RULE.id, Severity::Warning, at, message, evidence))
 }

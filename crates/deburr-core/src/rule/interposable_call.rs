@@ -2,8 +2,7 @@
 
 use super::{Context, Rule};
 use crate::address::CodeOffset;
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::interposable::interposable_calls;
@@ -73,13 +72,5 @@ fn of_calls(context: &Context<'_>, calls: &[(CodeOffset, &str)]) -> Option<Findi
         ("exports", Value::Number(context.linkage().named_exports.len() as u64)),
         ("most_called", Value::Text(named.join(", ").into())),
     ];
-    let at = image.svma(at);
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: Severity::Note,
-        message: message.into(),
-        evidence: Evidence::from(evidence),
-    })
+    Some(context.finding(RULE.id, Severity::Note, image.svma(at), message, evidence))
 }

@@ -38,6 +38,7 @@ mod unrelaxed_spin_loop;
 mod wfe_without_event;
 mod yield_in_spin_loop;
 
+use context::functions;
 pub use context::{Across, Context, FileClaim, FileFacts, Rule, Shared};
 
 /// All rules.

@@ -1,8 +1,7 @@
 //! `no-frame-pointer`: functions that call others without keeping a frame pointer. One finding a file.
 
 use super::{Context, Rule};
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::Kind;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::FramePointers;
@@ -46,16 +45,10 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         "{} of {} functions that call others ({percent} %) keep no frame pointer: a profiler's call chains end there",
         found.without, found.calling
     );
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: Severity::Note,
-        message: message.into(),
-        evidence: Evidence::from(vec![
-            ("functions", Value::Number(found.without)),
-            ("of_functions", Value::Number(found.calling)),
-            ("percent", Value::Number(percent)),
-        ]),
-    })
+    let evidence = vec![
+        ("functions", Value::Number(found.without)),
+        ("of_functions", Value::Number(found.calling)),
+        ("percent", Value::Number(percent)),
+    ];
+    Some(context.finding(RULE.id, Severity::Note, at, message, evidence))
 }

@@ -1,9 +1,8 @@
 //! `page-size`: files that machines with larger pages cannot load, and allocators that stop there. One finding of each kind a file.
 
 use super::{Context, Rule};
-use crate::address::Extent;
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::address::Svma;
+use crate::finding::{Finding, Value};
 use crate::image::loading::pages::Reason;
 use crate::image::{Misfit, PAGE_SIZES, pages};
 use crate::insn::{ClassSet, sweep::Wants};
@@ -38,11 +37,10 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
     let pages = pages(image.bytes).ok().filter(|pages| pages.is_android || image.arch == Arch::Aarch64)?;
     let largest = if pages.is_android { PAGE_OF_ANDROID } else { u64::MAX };
     let misfit = pages.misfits.iter().find(|misfit| misfit.page <= largest)?;
-    let start = image.code.first()?.extent.start;
-    let loads = PAGE_SIZES.iter().rfind(|&&size| size < misfit.page);
+    let start = context.start()?;
     let evidence = vec![
         ("page", Value::Number(misfit.page)),
-        ("largest_page", Value::Number(loads.copied().unwrap_or(0))),
+        ("largest_page", Value::Number(misfit.largest_page())),
         ("segment", Value::Number(misfit.segment as u64)),
         ("cause", Value::Text(cause(misfit).into())),
     ];
@@ -50,7 +48,7 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
         if pages.is_android || PAGE_SIZES.last() == Some(&misfit.page) { "" } else { " or larger" };
     let message =
         format!("cannot be loaded where pages have {}{or_larger}: {}", size(misfit.page), reason(misfit));
-    Some(finding(context, insn_at(image, start), misfit.page, message, evidence))
+    Some(finding(context, start, misfit.page, message, evidence))
 }
 
 /// What is said of jemalloc, which has the size of a page from the machine that it was built on or for.
@@ -65,31 +63,19 @@ fn allocator(context: &Context<'_>) -> Option<Finding> {
         size(page)
     );
     let evidence = vec![("largest_page", Value::Number(page)), ("cause", Value::Text("allocator".into()))];
-    Some(finding(context, insn_at(context.image, at), page * 2, message, evidence))
+    Some(finding(context, at, page * 2, message, evidence))
 }
 
 /// `page`: the least size, in bytes, with which it does not run.
 fn finding(
     context: &Context<'_>,
-    extent: Extent,
+    at: Svma,
     page: u64,
     message: String,
-    mut evidence: Vec<(&'static str, Value)>,
+    evidence: Vec<(&'static str, Value)>,
 ) -> Finding {
     let claim = context.claim.filter(|claim| claim.largest_page.is_some_and(|largest| largest >= page));
-    let message = match claim {
-        Some(claim) => format!("claimed is {}: {message}", claim.text),
-        None => message,
-    };
-    evidence.extend(claim.map(|claim| ("claim", Value::Text(claim.text.into()))));
-    Finding {
-        rule: RULE.id,
-        at: extent.start,
-        extent,
-        severity: if claim.is_some() { Severity::Error } else { Severity::Note },
-        message: message.into(),
-        evidence: Evidence::from(evidence),
-    }
+    context.finding_of_claim(RULE.id, claim, at, message, evidence)
 }
 
 fn reason(misfit: &Misfit) -> String {

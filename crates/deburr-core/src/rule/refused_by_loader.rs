@@ -1,11 +1,11 @@
 //! `refused-by-loader`: libraries and programs that a system's loader does not load. One finding of each kind a file.
 
 use super::{Context, Rule};
-use crate::danger::{StatedClaim, insn_at};
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::danger::StatedClaim;
+use crate::finding::{Finding, Severity, Value, first_names};
 use crate::image::loading::python;
 use crate::image::loading::version::{Version, WITH_PACKED_RELOCATIONS};
-use crate::image::{NeededVersion, Undefined, demangle, needed, needed_versions, pages, rights};
+use crate::image::{NeededVersion, Rights, Undefined, demangle, needed, needed_versions, pages, rights};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
 use std::collections::BTreeSet;
@@ -35,8 +35,17 @@ pub(super) const RULE: Rule = Rule {
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| {
-        let kinds = [stack, text_relocations, version, packed_relocations, python_symbols];
-        kinds.iter().filter_map(|kind| kind(context)).collect()
+        let bytes = context.image.bytes;
+        let versions = needed_versions(bytes).unwrap_or_default();
+        let by_rights = rights(bytes).ok().map(|rights| {
+            [
+                stack(context, rights),
+                text_relocations(context, rights),
+                packed_relocations(context, rights, &versions),
+            ]
+        });
+        let others = [version(context, &versions), python_symbols(context)];
+        by_rights.into_iter().flatten().chain(others).flatten().collect()
     },
 };
 
@@ -44,8 +53,10 @@ const STACK: &str = "executable-stack";
 const TEXT: &str = "text-relocations";
 
 /// A library that needs an executable stack: glibc 2.41 does not open one with `dlopen`.
-fn stack(context: &Context<'_>) -> Option<Finding> {
-    let rights = rights(context.image.bytes).ok().filter(|rights| rights.executable_stack)?;
+fn stack(context: &Context<'_>, rights: Rights) -> Option<Finding> {
+    if !rights.executable_stack {
+        return None;
+    }
     let why = match rights.is_stack_stated {
         true => "its header PT_GNU_STACK is executable",
         false => "it has no header PT_GNU_STACK",
@@ -56,54 +67,41 @@ fn stack(context: &Context<'_>) -> Option<Finding> {
 }
 
 /// Relocations of what is not to be written: Android refuses such a library, and so does SELinux.
-fn text_relocations(context: &Context<'_>) -> Option<Finding> {
-    let bytes = context.image.bytes;
-    rights(bytes).ok().filter(|rights| rights.text_relocations)?;
-    let is_android = pages(bytes).is_ok_and(|pages| pages.is_android);
-    let who = if is_android { "Android" } else { "Android and SELinux's default policy" };
-    let message = format!("{who} refuse to load it: it has text relocations, which change code");
-    let mut found =
-        finding(context, TEXT, message.replace("Android refuse", "Android refuses"), None, Vec::new())?;
-    if is_android {
-        found.severity = Severity::Error;
+fn text_relocations(context: &Context<'_>, rights: Rights) -> Option<Finding> {
+    if !rights.text_relocations {
+        return None;
     }
-    Some(found)
+    let is_android = pages(context.image.bytes).is_ok_and(|pages| pages.is_android);
+    let who = if is_android { "Android refuses" } else { "Android and SELinux's default policy refuse" };
+    let message = format!("{who} to load it: it has text relocations, which change code");
+    let found = finding(context, TEXT, message, None, Vec::new())?;
+    Some(if is_android { Finding { severity: Severity::Error, ..found } } else { found })
 }
 
 /// A newer version of glibc than the claim promises to run with.
-fn version(context: &Context<'_>) -> Option<Finding> {
+fn version(context: &Context<'_>, needed: &[NeededVersion<'_>]) -> Option<Finding> {
     let claim = of_glibc(context)?;
     let (major, minor) = claim.oldest_glibc?;
     let oldest = Version { major, minor };
-    let needed = needed_versions(context.image.bytes).ok()?;
     let newer = needed.iter().filter(|needed| !needed.is_weak).filter_map(|needed| {
         let version = Version::of_glibc(needed.name).filter(|version| *version > oldest)?;
         Some((version, needed))
     });
     let newer: Vec<(Version, &NeededVersion<'_>)> = newer.collect();
     let &(newest, first) = newer.iter().max_by_key(|(version, _)| *version)?;
-    let newer_indices: BTreeSet<u16> = newer.iter().map(|(_, needed)| needed.index).collect();
-    let mut symbols: Vec<String> = context
-        .undefined()
-        .iter()
-        .filter(|it| newer_indices.contains(&it.version))
-        .map(|it| demangle(it.name).to_string())
-        .collect();
-    symbols.sort_unstable();
-    // Those that need the newest come first.
-    let is_newest = |it: &&Undefined<'_>| it.version == first.index;
-    let newest_symbols = context.undefined().iter().filter(is_newest).map(|it| demangle(it.name).to_string());
-    let named = newest_symbols.take(NAMED).collect::<Vec<_>>().join(", ");
+    let indices: BTreeSet<u16> = newer.iter().map(|(_, needed)| needed.index).collect();
+    let symbols: Vec<&Undefined<'_>> =
+        context.undefined().iter().filter(|symbol| indices.contains(&symbol.version)).collect();
+    let newest_symbols: Vec<&str> =
+        symbols.iter().filter(|symbol| symbol.version == first.index).map(|symbol| symbol.name).collect();
+    let named = first_names(newest_symbols.into_iter().map(|name| demangle(name).to_string()), NAMED);
     let for_symbols = if named.is_empty() { String::new() } else { format!(" for {named}") };
-    let count = context.undefined().iter().filter(is_newest).count();
-    let more = match count.saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let message = format!(
-        "glibc before {newest} refuses to load it: it needs {} of {}{for_symbols}{more}",
+        "glibc before {newest} refuses to load it: it needs {} of {}{for_symbols}",
         first.name, first.library
     );
+    let mut symbols: Vec<String> = symbols.iter().map(|symbol| demangle(symbol.name).to_string()).collect();
+    symbols.sort_unstable();
     let evidence = vec![
         ("needed_glibc", Value::Text(newest.to_string().into())),
         ("claimed_glibc", Value::Text(oldest.to_string().into())),
@@ -113,11 +111,14 @@ fn version(context: &Context<'_>) -> Option<Finding> {
 }
 
 /// Packed relocations without the version that says so.
-fn packed_relocations(context: &Context<'_>) -> Option<Finding> {
-    rights(context.image.bytes).ok().filter(|rights| rights.packed_relocations)?;
-    let needed = needed_versions(context.image.bytes).ok()?;
+fn packed_relocations(
+    context: &Context<'_>,
+    rights: Rights,
+    needed: &[NeededVersion<'_>],
+) -> Option<Finding> {
     let is_glibc = needed.iter().any(|needed| needed.library == LIBC);
-    if !is_glibc || needed.iter().any(|needed| needed.name == PACKED_RELOCATIONS) {
+    let is_stated = needed.iter().any(|needed| needed.name == PACKED_RELOCATIONS);
+    if !rights.packed_relocations || !is_glibc || is_stated {
         return None;
     }
     let message = format!(
@@ -132,11 +133,11 @@ fn python_symbols(context: &Context<'_>) -> Option<Finding> {
     /// A library that needs this loads a Python of its own.
     const LIBRARY: &str = "libpython";
     let claim = context.claim.filter(|claim| claim.pythons != 0)?;
-    let missing: Vec<(&str, u32)> = context
+    let mut missing: Vec<(&str, u32)> = context
         .undefined()
         .iter()
-        .filter(|it| !it.is_weak)
-        .map(|it| (it.name, python::without(it.name, claim.pythons)))
+        .filter(|symbol| !symbol.is_weak)
+        .map(|symbol| (symbol.name, python::without(symbol.name, claim.pythons)))
         .filter(|&(_, versions)| versions != 0)
         .collect();
     let versions = missing.iter().fold(0, |all, (_, versions)| all | versions);
@@ -144,19 +145,11 @@ fn python_symbols(context: &Context<'_>) -> Option<Finding> {
     if versions == 0 || needed.libraries.iter().any(|library| library.starts_with(LIBRARY)) {
         return None;
     }
-    let mut symbols: Vec<String> = missing.iter().map(|(name, _)| (*name).to_owned()).collect();
-    symbols.sort_unstable();
-    let more = match symbols.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let named = symbols.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let message = format!(
-        "{} cannot import it: it needs {named}{more}, which is not defined there",
-        python::listed(versions)
-    );
-    let evidence =
-        vec![("pythons", Value::Text(python::listed(versions).into())), ("symbols", Value::List(symbols))];
+    missing.sort_unstable();
+    let symbols: Vec<String> = missing.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let (pythons, named) = (python::listed(versions), first_names(symbols.iter().cloned(), NAMED));
+    let message = format!("{pythons} cannot import it: it needs what is not defined there: {named}");
+    let evidence = vec![("pythons", Value::Text(pythons.into())), ("symbols", Value::List(symbols))];
     finding(context, "python-symbols", message, Some(claim), evidence)
 }
 
@@ -173,20 +166,6 @@ fn finding(
     claim: Option<StatedClaim<'_>>,
     mut evidence: Vec<(&'static str, Value)>,
 ) -> Option<Finding> {
-    let image = context.image;
-    let at = image.code.first()?.extent.start;
-    let message = match claim {
-        Some(claim) => format!("claimed is {}: {message}", claim.text),
-        None => message,
-    };
     evidence.insert(0, ("cause", Value::Text(cause.into())));
-    evidence.extend(claim.map(|claim| ("claim", Value::Text(claim.text.into()))));
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: if claim.is_some() { Severity::Error } else { Severity::Note },
-        message: message.into(),
-        evidence: Evidence::from(evidence),
-    })
+    Some(context.finding_of_claim(RULE.id, claim, context.start()?, message, evidence))
 }

@@ -1,9 +1,8 @@
 //! `tls-by-call`: thread-local variables that are found by a call of `__tls_get_addr`. One finding a file.
 
-use super::{Context, Rule};
+use super::{Context, Rule, functions};
 use crate::address::CodeOffset;
-use crate::danger::insn_at;
-use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::finding::{Finding, Severity, Value};
 use crate::image::Image;
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::remedy::{Compiler, Remedy};
@@ -47,22 +46,15 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         (_, 0, _) => "of the local-dynamic model".to_owned(),
         _ => format!("{general} of the general-dynamic and {local} of the local-dynamic model"),
     };
-    let functions = if callers == 1 { "one function".to_owned() } else { format!("{callers} functions") };
+    let functions = functions(callers);
     let message =
         format!("{} calls of {LOOK_UP} in {functions} for thread-local variables, {models}", calls.len());
-    let at = image.svma(first);
-    Some(Finding {
-        rule: RULE.id,
-        at,
-        extent: insn_at(image, at),
-        severity: Severity::Note,
-        message: message.into(),
-        evidence: Evidence::from(vec![
-            ("calls", Value::Number(calls.len() as u64)),
-            ("general_dynamic", Value::Number(general as u64)),
-            ("callers", Value::Number(callers)),
-        ]),
-    })
+    let evidence = vec![
+        ("calls", Value::Number(calls.len() as u64)),
+        ("general_dynamic", Value::Number(general as u64)),
+        ("callers", Value::Number(callers)),
+    ];
+    Some(context.finding(RULE.id, Severity::Note, image.svma(first), message, evidence))
 }
 
 /// Whether a call is padded, so that a linker may replace it and what sets up its argument, 16 bytes, by the code of another model

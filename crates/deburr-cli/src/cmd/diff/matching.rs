@@ -282,9 +282,10 @@ fn one(
     };
     let level = after.inspection.report.level.clone();
     let old_level = before.map(|before| before.inspection.report.level.clone());
+    let is_within_stated = after.inspection.is_within_stated();
     let answers = AnswersOfPair::of(before.map(|before| &before.inspection.report), &after.inspection.report);
     Matched {
-        compared: vec![Compared { old: path, new, level, old_level, answers, drawn, diff }],
+        compared: vec![Compared { old: path, new, level, old_level, is_within_stated, answers, drawn, diff }],
         ..Matched::default()
     }
 }

@@ -131,7 +131,7 @@ fn raise_above_all(compared: &mut [Compared]) {
                 old,
                 new,
                 raised: true,
-                is_within_stated: false,
+                is_within_stated: it.is_within_stated,
             });
         }
     }

@@ -31,6 +31,9 @@ pub(crate) struct Compared {
     pub(crate) level: String,
     #[serde(skip)]
     pub(crate) old_level: Option<String>,
+    /// Whether the machines that the user names have all that the new file needs.
+    #[serde(skip)]
+    pub(crate) is_within_stated: bool,
     #[serde(flatten)]
     pub(crate) answers: AnswersOfPair,
     /// What a page shows of it, where one is wanted.

@@ -33,6 +33,13 @@ pub struct Misfit {
     pub reason: Reason,
 }
 
+impl Misfit {
+    /// The largest size of pages, in bytes, with which the file can be loaded; 0: none.
+    pub fn largest_page(&self) -> u64 {
+        PAGE_SIZES.iter().rev().copied().find(|&size| size < self.page).unwrap_or(0)
+    }
+}
+
 /// Why a segment cannot be mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {

@@ -1,7 +1,7 @@
 //! The program headers and the dynamic section → what a file makes the loader change that systems may refuse to change.
 //!
-//! In: the bytes of a file, of which headers are read. Out: [`Rights`]. Follows glibc 2.41 (`elf/dl-load.c`): a library whose
-//! `PT_GNU_STACK` wants an executable stack, or that has none on x86-64 (`sysdeps/x86_64/stackinfo.h`), needs one; and musl 1.2.5
+//! In: the bytes of a file, of which headers are read. Out: [`Rights`]. Follows glibc 2.41 (`elf/dl-load.c`): a library needs
+//! an executable stack if its `PT_GNU_STACK` says so, or on x86-64 if it lacks that header (`sysdeps/x86_64/stackinfo.h`); and musl 1.2.5
 //! (`ldso/dynlink.c`), which makes a file with `DT_TEXTREL` writable, and does not look at `DF_TEXTREL`.
 
 use crate::image::elf::{Elf, PF_X, PT_DYNAMIC};
@@ -30,7 +30,7 @@ pub struct Rights {
 /// Reads what a file makes the loader change: nothing of a relocatable object or a static program.
 ///
 /// # Errors
-/// [`Error`], where the file is no ELF file that deburr reads.
+/// [`Error`], where the file is not an ELF file that deburr reads.
 pub fn rights(bytes: &[u8]) -> Result<Rights, Error> {
     let elf = Elf::parse(bytes)?;
     let is_loaded =

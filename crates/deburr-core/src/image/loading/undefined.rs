@@ -45,7 +45,7 @@ pub struct NeededVersion<'a> {
 /// Reads the symbols that a file needs of others, in the table's order.
 ///
 /// # Errors
-/// [`Error`], where the file is no ELF file that deburr reads.
+/// [`Error`], where the file is not an ELF file that deburr reads.
 pub fn undefined(bytes: &[u8]) -> Result<Vec<Undefined<'_>>, Error> {
     let elf = Elf::parse(bytes)?;
     let is_object = elf.kind == Kind::Relocatable;
@@ -69,7 +69,7 @@ pub fn undefined(bytes: &[u8]) -> Result<Vec<Undefined<'_>>, Error> {
 /// Reads the versions that a file needs of its libraries (`Elf64_Verneed`).
 ///
 /// # Errors
-/// [`Error`], where the file is no ELF file that deburr reads.
+/// [`Error`], where the file is not an ELF file that deburr reads.
 pub fn needed_versions(bytes: &[u8]) -> Result<Vec<NeededVersion<'_>>, Error> {
     let elf = Elf::parse(bytes)?;
     let strings = elf.dynamic_value(DT_STRTAB).zip(elf.dynamic_value(DT_STRSZ));

@@ -37,6 +37,7 @@ fn compared(path: &str, old: &str, new: &str, rooms: &mut Rooms) -> Compared {
         new: path.to_owned(),
         level,
         old_level,
+        is_within_stated: false,
         answers: AnswersOfPair::default(),
         drawn,
         diff,
@@ -235,4 +236,19 @@ fn hostile_paths_stay_within_their_data() {
         assert_eq!(page.matches(tag).count(), honest.matches(tag).count(), "{tag}");
     }
     assert!(!page.contains(['\u{202e}', '\u{2028}', '\u{0}']));
+}
+
+#[test]
+fn the_page_has_what_changed_of_how_files_were_built() {
+    let mut rooms = Rooms::default();
+    let [plain, fast] =
+        ["miss-later.o", "hit-constructor.o"].map(|name| format!("../fast_math_at_load/{name}"));
+    let pair = compared("lib/x.so", &plain, &fast, &mut rooms);
+    let changes = pair.diff.build.clone();
+    assert!(changes.iter().any(|change| change.worse), "{changes:?}");
+    let page = written(&[pair], &summary(), &rooms);
+    let rows = files(&page)[0]["build"].as_array().unwrap().clone();
+    let expected: Vec<Value> =
+        changes.iter().map(|it| serde_json::json!([it.what.name(), it.old, it.new, it.worse])).collect();
+    assert_eq!(rows, expected);
 }
