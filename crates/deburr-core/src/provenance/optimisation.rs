@@ -19,6 +19,7 @@ use std::ops::Range;
 const MAX_INSTRUCTIONS: usize = 96;
 /// Instructions of a function that is a sample of its neighbours.
 const SAMPLED_INSTRUCTIONS: usize = 32;
+const SAMPLED_BYTES: u64 = SAMPLED_INSTRUCTIONS as u64 * BYTES_PER_INSTRUCTION;
 /// Bytes at the start of a function in which -O0 code has loaded what it stored, if it has an argument or a local.
 const FILTERED_BYTES: usize = 160;
 /// Functions of at most this length say nothing: they hardly have room for a store and a load. PLT entries are 16 bytes long.
@@ -60,6 +61,11 @@ const LARGE_PER_MILLE: u64 = 250;
 
 /// Functions of which two are examined first in a large file: half of the least stretch, so that it has such a group whole.
 const GROUP: usize = MIN_STRETCH_FUNCTIONS / 2;
+
+/// Every so many functions of such a group, one is a sample that decides whether all are examined.
+const STEP: usize = 3;
+/// Least samples that store an argument.
+const MIN_STORING: usize = 1;
 
 /// What a stretch must have.
 #[derive(Clone, Copy)]
@@ -111,9 +117,9 @@ impl Optimisation {
                 extents.get(index).map(|extent| use_of_first(image, program, *extent, count))
             },
         };
-        let judge = |uses: Vec<Option<FrameUse>>| {
-            let uses: Vec<(u64, Option<FrameUse>)> = lengths.iter().copied().zip(uses).collect();
-            judged(&extents, &uses, image.build.is_go)
+        let judge = |uses: Vec<(usize, FrameUse)>| {
+            let examined = Examined { first: 0, lengths: &lengths, uses: &uses };
+            judged(&extents, examined, image.build.is_go)
         };
         let is_large = lengths.iter().sum::<u64>() * NOTABLE_PER_MILLE > NOTABLE_BYTES * 1000;
         if is_large {
@@ -122,7 +128,8 @@ impl Optimisation {
                 return found;
             }
         }
-        judge((0..lengths.len()).into_par_iter().map(|index| examine.one(index)).collect())
+        let all = (0..lengths.len()).into_par_iter();
+        judge(all.filter_map(|index| Some((index, examine.one(index)?))).collect())
     }
 
     /// The stretch that holds an address.
@@ -178,14 +185,54 @@ pub fn explanation(found: FrameUse, stretch: Option<&Stretch>) -> String {
     }
 }
 
-/// The stretches of a file. `uses`: by function, its length in bytes, and what it does with its frame, where it was examined.
-fn judged(extents: &[Extent], uses: &[(u64, Option<FrameUse>)], is_go: bool) -> Optimisation {
-    let scores: Vec<f32> = uses.iter().map(|(length, found)| score(*length, *found)).collect();
-    let bytes: u64 = uses.iter().map(|(length, _)| length).sum();
+/// What is known of neighbouring functions, which have their places among all.
+#[derive(Clone, Copy)]
+struct Examined<'e> {
+    /// The place of the first function.
+    first: usize,
+    /// Of each function, in bytes.
+    lengths: &'e [u64],
+    /// By place, in order: what functions do with their frames, where they were examined and it says something.
+    uses: &'e [(usize, FrameUse)],
+}
+
+impl<'e> Examined<'e> {
+    /// What is known of some of all functions.
+    fn slice(self, range: &Range<usize>) -> Option<Examined<'e>> {
+        let place = |bound: usize| self.uses.partition_point(|(index, _)| *index < bound);
+        let uses = self.uses.get(place(range.start)..place(range.end))?;
+        Some(Examined { first: range.start, lengths: self.lengths.get(range.clone())?, uses })
+    }
+
+    /// How many instructions of them were examined. Of what was not decoded they are estimated.
+    fn instructions(self) -> u32 {
+        let all: u32 = self.lengths.iter().map(|length| estimated_instructions(*length)).sum();
+        let of_uses = |index: usize| {
+            self.lengths.get(index - self.first).map_or(0, |length| estimated_instructions(*length))
+        };
+        self.uses.iter().fold(all, |sum, (index, found)| sum - of_uses(*index) + found.instructions)
+    }
+
+    /// By function, how much more likely its code is without an optimiser than with one.
+    fn scores(self) -> Vec<f32> {
+        let mut scores: Vec<f32> = self.lengths.iter().map(|length| score(*length, None)).collect();
+        for (index, found) in self.uses {
+            if let (Some(place), Some(length)) = (scores.get_mut(*index), self.lengths.get(*index)) {
+                *place = score(*length, Some(*found));
+            }
+        }
+        scores
+    }
+}
+
+/// The stretches of a file.
+fn judged(extents: &[Extent], examined: Examined<'_>, is_go: bool) -> Optimisation {
+    let scores = examined.scores();
+    let bytes: u64 = examined.lengths.iter().sum();
     let accepted = |demand: Demand| {
         let found = stretches(&scores, demand.price_of_change).into_iter().filter_map(|range| {
-            let (inside, scores) = (uses.get(range.clone())?, scores.get(range.clone())?);
-            let own: u64 = inside.iter().map(|(length, _)| length).sum();
+            let (inside, scores) = (examined.slice(&range)?, scores.get(range.clone())?);
+            let own: u64 = inside.lengths.iter().sum();
             let score = scores.iter().sum();
             demand.is_met(inside, score, own > bytes / 2).then_some(())?;
             let (first, last) = (extents.get(range.start)?, extents.get(range.end.checked_sub(1)?)?);
@@ -227,39 +274,63 @@ impl Examine<'_> {
         (self.may_tell)(index).then(|| (self.use_of)(index, MAX_INSTRUCTIONS)).flatten()
     }
 
-    /// What some functions do with their frames: those of groups of which two samples are unoptimised, and of their neighbours as long as
-    /// those are. `lengths`: of all functions, in bytes.
-    fn some(&self, lengths: &[u64]) -> Vec<Option<FrameUse>> {
-        let mut uses = vec![None; lengths.len()];
+    /// What some functions do with their frames, by place: those of groups of which samples are unoptimised, and of their neighbours as long
+    /// as those are. `lengths`: of all functions, in bytes.
+    fn some(&self, lengths: &[u64]) -> Vec<(usize, FrameUse)> {
         let groups = lengths.len().div_ceil(GROUP);
         let members = |group: usize| group * GROUP..lengths.len().min((group + 1) * GROUP);
-        let is_telling = |index: &usize| lengths.get(*index).is_some_and(|&length| length > MAX_MUTE_BYTES);
-        let is_suspect = |group: &usize| {
-            let Range { start, end } = members(*group);
-            let samples = [start..end, end.min(start + GROUP / 2)..end].map(|mut half| half.find(is_telling));
-            let events = |index: usize| {
-                (self.use_of)(index, SAMPLED_INSTRUCTIONS).is_some_and(|found| events(&found) > 0)
-            };
-            samples.into_iter().flatten().all(self.may_tell) && samples.into_iter().flatten().all(events)
-        };
-        let mut pending: Vec<usize> = (0..groups).into_par_iter().filter(is_suspect).collect();
+        let all = (0..groups).into_par_iter();
+        let mut pending: Vec<usize> = all.filter(|&group| self.is_suspect(members(group), lengths)).collect();
         let mut is_known = vec![false; groups];
+        let mut uses = Vec::new();
         while !pending.is_empty() {
-            let examined =
-                pending.par_iter().map(|&group| members(group).map(|index| self.one(index)).collect());
-            let examined: Vec<Vec<Option<FrameUse>>> = examined.collect();
+            let examined: Vec<(f32, Vec<(usize, FrameUse)>)> =
+                pending.par_iter().map(|&group| self.group(members(group), lengths)).collect();
             let mut next = BTreeSet::new();
-            for (&group, found) in pending.iter().zip(examined) {
+            for (&group, (score, found)) in pending.iter().zip(examined) {
                 is_known.get_mut(group).into_iter().for_each(|is_known| *is_known = true);
-                let of_group = lengths.iter().skip(group * GROUP).zip(&found);
-                if of_group.map(|(length, found)| score(*length, *found)).sum::<f32>() > 0.0 {
+                if score > 0.0 {
                     next.extend([group.wrapping_sub(1), group + 1]);
                 }
-                uses.iter_mut().skip(group * GROUP).zip(found).for_each(|(place, found)| *place = found);
+                uses.extend(found);
             }
             pending = next.into_iter().filter(|&group| is_known.get(group) == Some(&false)).collect();
         }
+        uses.sort_unstable_by_key(|(index, _)| *index);
         uses
+    }
+
+    /// All functions of a group: how much more likely they are without an optimiser, and what they do with their frames.
+    fn group(&self, members: Range<usize>, lengths: &[u64]) -> (f32, Vec<(usize, FrameUse)>) {
+        let mut uses = Vec::new();
+        let mut sum = 0.0;
+        for (index, length) in members.clone().zip(lengths.get(members).unwrap_or_default()) {
+            let found = self.one(index);
+            sum += score(*length, found);
+            uses.extend(found.map(|found| (index, found)));
+        }
+        (sum, uses)
+    }
+
+    /// Whether a group may be unoptimised: by one function of each half, and then by every third.
+    fn is_suspect(&self, members: Range<usize>, lengths: &[u64]) -> bool {
+        let length = |index: usize| lengths.get(index).copied().unwrap_or_default();
+        let middle = members.start.midpoint(members.end);
+        let pair = [members.start..middle, middle..members.end]
+            .map(|mut half| half.find(|&index| length(index) > MAX_MUTE_BYTES));
+        let pair = || pair.into_iter().flatten();
+        let sample = |index: usize| (self.use_of)(index, SAMPLED_INSTRUCTIONS);
+        let is_event = |index: usize| sample(index).is_some_and(|found| events(&found) > 0);
+        if !pair().all(self.may_tell) || !pair().all(is_event) {
+            return false;
+        }
+        let (mut storing, mut sum) = (0, 0.0);
+        for index in members.step_by(STEP) {
+            let found = (self.may_tell)(index).then(|| sample(index)).flatten();
+            storing += usize::from(found.is_some_and(|found| found.arguments > 0));
+            sum += score(length(index).min(SAMPLED_BYTES), found);
+        }
+        sum > 0.0 && storing >= MIN_STORING
     }
 }
 
@@ -395,24 +466,20 @@ fn score(length: u64, found: Option<FrameUse>) -> f32 {
 
 impl Demand {
     /// Whether a stretch is one: enough of its functions store their arguments, and load what a register holds.
-    fn is_met(self, inside: &[(u64, Option<FrameUse>)], score: f32, is_most: bool) -> bool {
-        let uses = || inside.iter().filter_map(|(_, found)| *found);
+    fn is_met(self, inside: Examined<'_>, score: f32, is_most: bool) -> bool {
+        let uses = || inside.uses.iter().map(|(_, found)| found);
         let storing = uses().filter(|found| found.arguments > 0).count();
         let witnesses = uses().filter(|found| events(found) > 0).count();
-        let telling = inside.iter().filter(|(length, _)| *length > MAX_MUTE_BYTES).count();
-        let count: u32 = uses().map(|found| events(&found)).sum();
+        let telling = inside.lengths.iter().filter(|length| **length > MAX_MUTE_BYTES).count();
+        let count: u32 = uses().map(events).sum();
         let idle: u32 = uses().map(|found| found.idle_jumps).sum();
-        // What was not decoded is not counted.
-        let examined = inside.iter().map(|(length, found)| {
-            found.map_or_else(|| estimated_instructions(*length), |found| found.instructions)
-        });
-        let examined = examined.sum::<u32>() as f32;
+        let examined = inside.instructions() as f32;
         let (least, least_functions, rate) = match is_most {
             true => (MIN_FILE_SCORE, MIN_WITNESSES, MIN_RATE_OF_EXCEPTION),
             false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS, self.rate),
         };
         score >= least
-            && inside.len() >= least_functions
+            && inside.lengths.len() >= least_functions
             && witnesses >= MIN_WITNESSES
             && storing * 100 >= telling * self.arguments
             && count as f32 >= examined * rate
