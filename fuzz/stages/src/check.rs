@@ -30,7 +30,7 @@ pub fn check(data: &[u8]) {
         claim: None,
         debug_file,
         target,
-        target_cpu: choice.bit(7).then_some("cortex-a720"),
+        target_cpu: choice.bit(7).then_some(if choice.bit(6) { "haswell" } else { "cortex-a720" }),
         baseline,
         rules: Some(&ids),
         named: if choice.bit(2) { &ids } else { &[] },

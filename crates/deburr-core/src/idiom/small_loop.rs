@@ -31,10 +31,26 @@ impl SmallLoop {
         (self.extent.end.0 - 1) / line - self.extent.start.0 / line + 1
     }
 
+    /// Its instructions, by address.
+    pub fn body(&self, image: &Image<'_>) -> Vec<Insn> {
+        let mut at = self.extent.start;
+        let insns = (0..self.instructions).map_while(|_| {
+            let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
+            at = insn.next();
+            Some(insn)
+        });
+        insns.collect()
+    }
+
     /// How many of them its size demands.
     pub const fn fewest_lines(&self, line: u64) -> u64 {
         self.extent.len().div_ceil(line)
     }
+}
+
+/// Whether the place of code within its lines is known: in a relocatable object only in sections that are aligned to a line.
+pub fn is_placed(image: &Image<'_>, at: Svma) -> bool {
+    image.kind != Kind::Relocatable || image.code_at(at).is_some_and(|code| code.alignment >= LINE)
 }
 
 /// What a loop waits for, or does elsewhere, so that fetching its instructions is not what it spends time on.
@@ -51,9 +67,10 @@ const ELSEWHERE: ClassSet = ClassSet::of(&[
     Class::SystemCall,
 ]);
 
-/// The small innermost loops, by address; not those in parts of functions (`.cold`), and of a relocatable object only
-/// those in sections that are aligned to a line.
-pub fn small_loops(image: &Image<'_>, program: &Program) -> Vec<SmallLoop> {
+/// The innermost loops of at most so many bytes, up to [`SHORT_LOOP`], by address; not those in parts of functions (`.cold`).
+///
+/// [`SHORT_LOOP`]: crate::insn::sweep::SHORT_LOOP
+pub fn small_loops(image: &Image<'_>, program: &Program, bytes: u64) -> Vec<SmallLoop> {
     let mut edges: Vec<BackEdge> = program.back_edges().collect();
     // Of jumps back to one place, the furthest closes the loop.
     edges.sort_unstable_by_key(|edge| (edge.to, std::cmp::Reverse(edge.from)));
@@ -64,20 +81,23 @@ pub fn small_loops(image: &Image<'_>, program: &Program) -> Vec<SmallLoop> {
         !inside.take_while(|other| other.to <= edge.from).any(|other| other.from <= edge.from)
     };
     let innermost = edges.par_iter().enumerate().filter(is_innermost);
-    innermost.filter_map(|(_, edge)| small_loop(image, program, edge.to, edge.from)).collect()
+    innermost.filter_map(|(_, edge)| small_loop(image, program, (edge.to, edge.from), bytes)).collect()
 }
 
-fn small_loop(image: &Image<'_>, program: &Program, to: CodeOffset, from: CodeOffset) -> Option<SmallLoop> {
+fn small_loop(
+    image: &Image<'_>,
+    program: &Program,
+    (to, from): (CodeOffset, CodeOffset),
+    bytes: u64,
+) -> Option<SmallLoop> {
     let function = program.function_at(from).filter(|function| function.contains(to))?;
     let start = image.svma(to);
-    let code = image.code_at(start)?;
-    let is_placed = image.kind != Kind::Relocatable || code.alignment >= LINE;
-    if function.is_part() || !is_placed || u64::from(from - to) > SMALL || program.is_data(to) {
+    if function.is_part() || u64::from(from - to) > bytes || program.is_data(to) {
         return None;
     }
     let insns = decode_until(image, start, image.svma(from))?;
     let extent = Extent { start, end: insns.last()?.next() };
-    (extent.len() <= SMALL && returns_to_start(&insns))
+    (extent.len() <= bytes && returns_to_start(&insns))
         .then_some(SmallLoop { extent, instructions: insns.len() as u32 })
 }
 

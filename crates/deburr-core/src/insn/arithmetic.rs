@@ -29,6 +29,22 @@ pub enum Work {
     Convert,
 }
 
+/// What an instruction does that may wait for the old value of the register that it overwrites, although its result has nothing of it, or
+/// nothing that anyone uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// `popcnt`.
+    CountBits,
+    /// `lzcnt`.
+    LeadingZeros,
+    /// `tzcnt`.
+    TrailingZeros,
+    /// `blsi`, `blsmsk`, `blsr`.
+    LowestBit,
+    /// One number into a vector register whose other lanes stay: `cvtsi2sd`, `sqrtsd`. All CPUs wait.
+    Merge,
+}
+
 /// What an instruction computes on data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arithmetic {

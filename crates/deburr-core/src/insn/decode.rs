@@ -1,6 +1,6 @@
 //! The decoders, by architecture: each function hands its arguments to the one of `x86_64/` or `aarch64/`.
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Overwrite};
 use super::instruction::{FeatureGroup, Insn, Step};
 use super::text::Syntax;
 use super::vector::{VectorUse, VectorWidth};
@@ -87,6 +87,15 @@ pub fn arithmetic(arch: Arch, code: &[u8]) -> Option<Arithmetic> {
     match arch {
         Arch::X86_64 => x86_64::arithmetic(code),
         Arch::Aarch64 => aarch64::arithmetic(code),
+    }
+}
+
+/// What the first instruction of `code` does, if it may wait for the register that it overwrites and does not use. A64 has no such
+/// instructions that we know of.
+pub fn overwrite(arch: Arch, code: &[u8]) -> Option<Overwrite> {
+    match arch {
+        Arch::X86_64 => x86_64::overwrite(code),
+        Arch::Aarch64 => None,
     }
 }
 

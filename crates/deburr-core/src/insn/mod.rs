@@ -22,7 +22,7 @@ pub use class::{Class, ClassSet};
 pub(crate) use decode::decode_hex;
 pub use decode::{
     arithmetic, decode, disassemble, feature_group_count, features_of, in_streaming_mode, loads_in_place,
-    step, streaming_change, sweep_unit, vector_argument, vector_use,
+    overwrite, step, streaming_change, sweep_unit, vector_argument, vector_use,
 };
 pub use instruction::{
     Condition, FeatureGroup, Flow, Insn, Lanes, Memory, Modifier, Operation, Ordering, Step,

@@ -8,11 +8,11 @@ use super::frame::FrameUse;
 use super::stretch::{PRICE_OF_CHANGE, PRICE_OF_EXCEPTION, stretches};
 use crate::address::{Extent, Svma};
 use crate::function::{Function, Program, block};
-use crate::image::{Image, SymbolOrigin};
-use crate::insn::Insn;
+use crate::image::{Image, Symbol, SymbolOrigin};
+use crate::insn::{Flow, Insn};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 /// Instructions of a function that are examined. Of SQLite's functions at -O0, 99 % show what they are within the first 30.
@@ -47,6 +47,10 @@ const MIN_RATE: f32 = 0.04;
 /// The same of a stretch that is most of its file, and in a file of which no optimiser has seen a large part. Parts of Rust's
 /// libraries have 0.038, as Debian's dmsetup.
 const MIN_RATE_OF_EXCEPTION: f32 = 0.03;
+/// Least rate where idle jumps are [`MIN_IDLE_RATE`] of the instructions. Zig's own compiler for A64 has 0.024.
+const MIN_RATE_WITH_IDLE_JUMPS: f32 = 0.02;
+/// With an optimiser, at most 0.0003 of the instructions are idle jumps; without, 0.0001 (gcc), and otherwise 0.01 (Zig) to 0.09 (clang, A64).
+const MIN_IDLE_RATE: f32 = 0.005;
 /// Least rate of idle jumps in Go: 0.06 without an optimiser. With one, a structure that arrives in registers is stored and loaded
 /// again, but no jump is idle.
 const MIN_IDLE_RATE_OF_GO: f32 = 0.02;
@@ -58,6 +62,9 @@ const MIN_ARGUMENTS_PERCENT: usize = 40;
 const MIN_ARGUMENTS_PERCENT_OF_EXCEPTION: usize = 10;
 /// What is a large part, in per mille.
 const LARGE_PER_MILLE: u64 = 250;
+
+/// Longest name of a function that is taken for `setjmp`.
+const MAX_SETJMP_NAME: usize = 16;
 
 /// Functions of which two are examined first in a large file: half of the least stretch, so that it has such a group whole.
 const GROUP: usize = MIN_STRETCH_FUNCTIONS / 2;
@@ -111,10 +118,11 @@ impl Optimisation {
         let functions: Vec<&Function> = own_functions(image, program).collect();
         let extents: Vec<Extent> = functions.iter().map(|function| function.extent(image)).collect();
         let lengths: Vec<u64> = extents.iter().map(|extent| extent.len()).collect();
+        let returning_twice = returning_twice(image);
         let examine = Examine {
             may_tell: &|index| extents.get(index).is_some_and(|extent| may_tell(image, *extent)),
             use_of: &|index, count| {
-                extents.get(index).map(|extent| use_of_first(image, program, *extent, count))
+                Some(use_of_first(image, program, *extents.get(index)?, count, &returning_twice))
             },
         };
         let judge = |uses: Vec<(usize, FrameUse)>| {
@@ -344,13 +352,33 @@ fn own_functions<'p>(image: &'p Image<'_>, program: &'p Program) -> impl Iterato
 
 /// What a function does with its frame.
 pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> FrameUse {
-    use_of_first(image, program, function.extent(image), MAX_INSTRUCTIONS)
+    use_of_first(image, program, function.extent(image), MAX_INSTRUCTIONS, &HashSet::new())
 }
 
-/// What the first `count` instructions of a function do with its frame.
-fn use_of_first(image: &Image<'_>, program: &Program, extent: Extent, count: usize) -> FrameUse {
+/// What the first `count` instructions of a function do with its frame: it says nothing where they call a function that returns twice.
+fn use_of_first(
+    image: &Image<'_>,
+    program: &Program,
+    extent: Extent,
+    count: usize,
+    returning_twice: &HashSet<Svma>,
+) -> FrameUse {
     let insns: Vec<Insn> = block::decode_run(image, program, extent).take(count).collect();
-    FrameUse::of(image.arch, extent, &insns)
+    let is_twice = |insn: &Insn| matches!(insn.flow, Flow::Call(to) if returning_twice.contains(&to));
+    match insns.iter().any(is_twice) {
+        true => FrameUse::default(),
+        false => FrameUse::of(image.arch, extent, &insns),
+    }
+}
+
+/// Where functions are called that return twice, by their names: `setjmp`, `__sigsetjmp`, Free Pascal's `fpc_setjmp`. Across such a call
+/// variables are in the frame whatever the optimiser does: registers are not as they were when it returns again.
+fn returning_twice(image: &Image<'_>) -> HashSet<Svma> {
+    let name = |symbol: &Symbol| {
+        let name = symbol.name.strip_suffix("@plt").unwrap_or(&symbol.name);
+        name.len() <= MAX_SETJMP_NAME && name.to_ascii_lowercase().ends_with("setjmp")
+    };
+    image.symbols.iter().filter(|symbol| name(symbol)).map(|symbol| symbol.svma).collect()
 }
 
 /// Whether a function's bytes may load from a slot of the frame that they have stored to, or jump to the next instruction.
@@ -453,7 +481,7 @@ fn may_tell_a64(bytes: &[u8]) -> bool {
 
 /// The logarithm of how much more likely a function's code is without an optimiser than with one.
 fn score(length: u64, found: Option<FrameUse>) -> f32 {
-    if length <= MAX_MUTE_BYTES {
+    if length <= MAX_MUTE_BYTES || found.is_some_and(|found| is_mute(&found)) {
         return 0.0;
     }
     let found =
@@ -470,10 +498,15 @@ impl Demand {
         let uses = || inside.uses.iter().map(|(_, found)| found);
         let storing = uses().filter(|found| found.arguments > 0).count();
         let witnesses = uses().filter(|found| events(found) > 0).count();
+        let mute = uses().filter(|found| is_mute(found)).count();
         let telling = inside.lengths.iter().filter(|length| **length > MAX_MUTE_BYTES).count();
+        let telling = telling.saturating_sub(mute);
         let count: u32 = uses().map(events).sum();
         let idle: u32 = uses().map(|found| found.idle_jumps).sum();
         let examined = inside.instructions() as f32;
+        // A few functions may have one by chance.
+        let is_long = inside.lengths.len() >= MIN_STRETCH_FUNCTIONS;
+        let has_idle_jumps = is_long && idle as f32 >= examined * MIN_IDLE_RATE;
         let (least, least_functions, rate) = match is_most {
             true => (MIN_FILE_SCORE, MIN_WITNESSES, MIN_RATE_OF_EXCEPTION),
             false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS, self.rate),
@@ -482,7 +515,8 @@ impl Demand {
             && inside.lengths.len() >= least_functions
             && witnesses >= MIN_WITNESSES
             && storing * 100 >= telling * self.arguments
-            && count as f32 >= examined * rate
+            && count as f32
+                >= examined * if has_idle_jumps { rate.min(MIN_RATE_WITH_IDLE_JUMPS) } else { rate }
             && idle as f32 >= examined * self.idle_rate
     }
 }
@@ -490,6 +524,11 @@ impl Demand {
 /// How many instructions of a function would be examined.
 fn estimated_instructions(length: u64) -> u32 {
     (length / BYTES_PER_INSTRUCTION).min(MAX_INSTRUCTIONS as u64) as u32
+}
+
+/// Whether what was examined says nothing.
+fn is_mute(found: &FrameUse) -> bool {
+    found.instructions == 0
 }
 
 /// What an optimiser would have removed.

@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Clang, (1, 0), "-fvisibility=hidden"),
         Remedy::new(Compiler::Clang, (1, 0), "-Wl,-Bsymbolic-functions"),
     ],
-    preview: true,
+    preview: false,
     // What it costs is the inlining that it forbids.
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),

@@ -10,6 +10,7 @@ mod context;
 mod contradicted_check;
 mod debug_information_left_in;
 mod dispatched_leaf;
+mod false_dependency;
 mod far_atomic_on_private_line;
 mod fast_math_at_load;
 mod instrumentation_left_in;
@@ -52,6 +53,7 @@ pub const RULES: &[Rule] = &[
     contradicted_check::RULE,
     debug_information_left_in::RULE,
     dispatched_leaf::RULE,
+    false_dependency::RULE,
     far_atomic_on_private_line::RULE,
     fast_math_at_load::RULE,
     instrumentation_left_in::RULE,

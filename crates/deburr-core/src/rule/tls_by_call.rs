@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Gcc, (4, 3), "-mtls-dialect=gnu2"),
         Remedy::new(Compiler::Clang, (18, 1), "-mtls-dialect=gnu2"),
     ],
-    preview: true,
+    preview: false,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),

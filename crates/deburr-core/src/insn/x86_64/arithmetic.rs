@@ -3,7 +3,7 @@
 //! In: an instruction. Out: [`Arithmetic`]. The width of a packed one is that of its widest register operand.
 // tidy: table
 
-use crate::insn::arithmetic::{Arithmetic, Work};
+use crate::insn::arithmetic::{Arithmetic, Overwrite, Work};
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 
 use super::decoder::{BITNESS, OPTIONS};
@@ -25,6 +25,34 @@ pub fn arithmetic(code: &[u8]) -> Option<Arithmetic> {
     // `addsd`, `mulpd`, `vfmadd213sd`.
     let is_double = is_float && format!("{:?}", insn.mnemonic()).ends_with('d');
     Some(Arithmetic { work, is_float, is_double, bits })
+}
+
+/// What the first instruction of `code` does, if it may wait for the register that it overwrites and does not use. Of VEX's forms those
+/// that keep the lanes of that register.
+#[rustfmt::skip]
+pub fn overwrite(code: &[u8]) -> Option<Overwrite> {
+    use Mnemonic as M;
+    let mut insn = Instruction::default();
+    Decoder::with_ip(BITNESS, code, 0, OPTIONS).decode_out(&mut insn);
+    let (found, source) = match insn.mnemonic() {
+        M::Popcnt => (Overwrite::CountBits, 1),
+        M::Lzcnt => (Overwrite::LeadingZeros, 1),
+        M::Tzcnt => (Overwrite::TrailingZeros, 1),
+        M::Blsi | M::Blsmsk | M::Blsr => (Overwrite::LowestBit, 1),
+        M::Cvtsi2ss | M::Cvtsi2sd | M::Cvtss2sd | M::Cvtsd2ss | M::Sqrtss | M::Sqrtsd | M::Rsqrtss | M::Rcpss
+        | M::Roundss | M::Roundsd => (Overwrite::Merge, 1),
+        M::Vcvtsi2ss | M::Vcvtsi2sd | M::Vcvtss2sd | M::Vcvtsd2ss | M::Vsqrtss | M::Vsqrtsd | M::Vrsqrtss
+        | M::Vrcpss | M::Vroundss | M::Vroundsd
+            if insn.op0_register() == insn.op1_register() => (Overwrite::Merge, 2),
+        _ => return None,
+    };
+    let whole = insn.op0_register().full_register();
+    let addresses = [insn.memory_base(), insn.memory_index()];
+    let mut read = addresses.into_iter().chain(insn.try_op_register(source).ok());
+    let is_used = read.any(|register| register.full_register() == whole);
+    // 16 bits leave the others as they are.
+    let is_part = insn.op0_register().is_gpr16();
+    (!is_used && !is_part).then_some(found)
 }
 
 fn widest(insn: &Instruction) -> u16 {

@@ -1,0 +1,170 @@
+//! `false-dependency`: instructions in small loops that wait for the old value of the register that they overwrite, and so for the
+//! iteration before. One finding for each such register of a loop. In preview: which loops are hot the code does not say.
+
+use super::{Context, Rule};
+use crate::address::Extent;
+use crate::finding::{Evidence, Finding, Severity, Value};
+use crate::idiom::small_loop::{SmallLoop, small_loops};
+use crate::image::Image;
+use crate::insn::arithmetic::Overwrite;
+use crate::insn::sweep::{Loops, SHORT_LOOP, Wants};
+use crate::insn::text::Syntax;
+use crate::insn::{self, ClassSet, Insn, Lanes, Operation, Reg, RegSet};
+use deburr_cpu::Arch;
+use std::collections::{BTreeMap, HashSet};
+
+/// The rule. It is silent without a target.
+pub(super) const RULE: Rule = Rule {
+    id: "false-dependency",
+    summary: "loop whose iterations wait for each other through a register that is overwritten, on the stated CPU",
+    severity: "note",
+    page: include_str!("../../pages/false-dependency.md"),
+    remedies: &[],
+    preview: true,
+    benchmark: None,
+    wants: Wants { classes: ClassSet::EMPTY, loops: Loops::All, computing: false },
+    check,
+};
+
+use Overwrite::{CountBits, LeadingZeros, LowestBit, TrailingZeros};
+
+/// CPUs with what waits on them. Processor definitions of LLVM (`X86.td`, `TuningPOPCNTFalseDeps` and `TuningLZCNTFalseDeps`), and of Zen 5
+/// its pull request 207079. gcc assumes that `lzcnt` and `tzcnt` wait on Skylake, too, where none was measured (uops.info).
+const WAITING: [(&str, &[Overwrite]); 11] = [
+    ("sandybridge", &[CountBits]),
+    ("ivybridge", &[CountBits]),
+    ("haswell", &[CountBits, LeadingZeros, TrailingZeros]),
+    ("broadwell", &[CountBits, LeadingZeros, TrailingZeros]),
+    ("skylake", &[CountBits]),
+    ("skylake-avx512", &[CountBits]),
+    ("cascadelake", &[CountBits]),
+    ("cooperlake", &[CountBits]),
+    ("silvermont", &[CountBits]),
+    ("goldmont", &[CountBits]),
+    ("zen5", &[TrailingZeros, LowestBit]),
+];
+
+fn check(context: &Context<'_>) -> Vec<Finding> {
+    if context.image.arch != Arch::X86_64 || context.target.is_none() {
+        return Vec::new();
+    }
+    let row = WAITING.iter().find(|(cpu, _)| context.target_cpu == Some(cpu));
+    let loops = small_loops(context.image, context.program, SHORT_LOOP.into());
+    let chains = loops.iter().flat_map(|small| {
+        let chains = chains(context.image, small, row.map_or(&[], |(_, waiting)| *waiting));
+        chains.into_iter().filter_map(|chain| finding(context, small, &chain))
+    });
+    chains.collect()
+}
+
+/// Instructions that wait for one another through a register, around a loop.
+struct Chain {
+    /// The first, and what it does.
+    first: (Insn, Overwrite),
+    /// How many wait for nothing else than the register that they overwrite.
+    waiting: u64,
+}
+
+/// The chains of a loop: registers that no instruction in it overwrites without waiting for the old value. Instructions that must wait for
+/// what they have made in the iteration before, because it has become their input, are none of them.
+fn chains(image: &Image<'_>, small: &SmallLoop, waiting: &[Overwrite]) -> Vec<Chain> {
+    let body = small.body(image);
+    let waits = |insn: &Insn| {
+        let found = insn::overwrite(image.arch, image.bytes_at(insn.svma)?)?;
+        (found == Overwrite::Merge || waiting.contains(&found)).then_some(found)
+    };
+    let mut chains: BTreeMap<Reg, Chain> = BTreeMap::new();
+    for (index, insn) in body.iter().enumerate() {
+        let (Some(found), Some(register)) = (waits(insn), insn.dst) else { continue };
+        if !needs_its_result(&body, index, register) {
+            let chain = chains.entry(register).or_insert(Chain { first: (*insn, found), waiting: 0 });
+            chain.waiting += 1;
+        }
+    }
+    let is_broken = |register: Reg| {
+        body.iter().any(|insn| {
+            insn.writes.contains(register)
+                && waits(insn).is_none()
+                && (!insn.reads.contains(register) || makes_zero(insn))
+        })
+    };
+    chains.into_iter().filter(|(register, _)| !is_broken(*register)).map(|(_, chain)| chain).collect()
+}
+
+/// Whether what an instruction of a loop puts into a register becomes its own input in the next iteration: through registers, and through
+/// memory by the same operand.
+fn needs_its_result(body: &[Insn], index: usize, register: Reg) -> bool {
+    let Some((before, [insn, after @ ..])) = body.split_at_checked(index) else { return false };
+    let mut derived = RegSet::EMPTY.with(register);
+    let mut stored: HashSet<(Option<Reg>, Option<Reg>, i64)> = HashSet::new();
+    for insn in after.iter().chain(before) {
+        let place = insn.memory.map(|memory| (memory, (memory.base, memory.index, memory.displacement)));
+        let is_loaded = place.is_some_and(|(memory, place)| memory.read && stored.contains(&place));
+        let is_derived = is_loaded || insn.reads.intersects(derived) && !makes_zero(insn);
+        derived = if is_derived { derived.union(insn.writes) } else { derived.minus(insn.writes) };
+        // A place is another one where its address has changed.
+        stored.retain(|(base, index, _)| {
+            ![base, index].into_iter().flatten().any(|register| insn.writes.contains(*register))
+        });
+        if let Some((_, place)) = place.filter(|(memory, _)| memory.write) {
+            match is_derived {
+                true => stored.insert(place),
+                false => stored.remove(&place),
+            };
+        }
+    }
+    let place = insn.memory.map(|memory| (memory.base, memory.index, memory.displacement));
+    let inputs = insn.reads.minus(RegSet::EMPTY.with(register));
+    place.is_some_and(|place| stored.contains(&place)) || inputs.intersects(derived)
+}
+
+/// Whether an instruction makes zero of whatever its register was: `xor eax, eax`, `pxor xmm0, xmm0`. Nothing waits for it.
+fn makes_zero(insn: &Insn) -> bool {
+    let [first, second, _] = insn.src;
+    let is_same = first.is_some() && first == second;
+    insn.lanes == Some(Lanes::Zero) || matches!(insn.operation, Operation::Xor | Operation::Sub) && is_same
+}
+
+fn finding(context: &Context<'_>, small: &SmallLoop, chain: &Chain) -> Option<Finding> {
+    let (insn, found) = chain.first;
+    let code = context.image.bytes_at(insn.svma)?;
+    let text = insn::disassemble(context.image.arch, code, insn.svma, Syntax::default())?;
+    let (mnemonic, register) = (text.split_whitespace().next()?, text.rsplit([',', ' ']).next()?);
+    let (cpu, zero) = match found {
+        Overwrite::Merge => ("every CPU", "xorps"),
+        _ => (context.target_cpu?, "xor"),
+    };
+    let instructions = small.instructions;
+    let message = format!(
+        "{mnemonic} waits for what the iteration before has put into {register}, on {cpu} (a loop of {instructions} instructions): \
+         {zero} {register},{register} before it ends that"
+    );
+    let evidence = vec![
+        ("instruction", Value::Text(mnemonic.into())),
+        ("register", Value::Text(register.trim_start_matches('%').into())),
+        ("waiting", Value::Number(chain.waiting)),
+        ("instructions", Value::Number(instructions.into())),
+        ("size", Value::Number(small.extent.len())),
+    ];
+    Some(Finding {
+        rule: RULE.id,
+        at: insn.svma,
+        extent: Extent::sized(insn.svma, insn.length.into()),
+        severity: Severity::Note,
+        message: message.into(),
+        evidence: Evidence::from(evidence),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deburr_cpu::Target;
+
+    #[test]
+    fn every_row_is_a_target() {
+        for (cpu, _) in WAITING {
+            assert_eq!(Target::parse(cpu).unwrap().cpu(), Some(cpu));
+        }
+    }
+}
