@@ -464,6 +464,8 @@ fn what_runs_print_is_kept_on_request() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort_unstable();
+    // A pair that other work has disturbed is run again.
+    names.retain(|name| !name.contains("-again-"));
     // Two points, a warm-up and two pairs, two sides, two streams.
     assert_eq!((names.len(), names[0].as_str()), (24, "3-pair-1-a.err"));
     assert_eq!(fs::read_to_string(scratch.join("kept/here/4-pair-2-a.out")).unwrap(), "4\n");
