@@ -41,7 +41,7 @@ pub enum Overwrite {
     TrailingZeros,
     /// `blsi`, `blsmsk`, `blsr`.
     LowestBit,
-    /// One number into a vector register whose other lanes stay: `cvtsi2sd`, `sqrtsd`. All CPUs wait.
+    /// One number into a vector register whose other lanes stay: `cvtsi2sd`, `sqrtsd`.
     Merge,
 }
 

@@ -10,6 +10,7 @@ mod atomics;
 mod block;
 mod call;
 mod checksum;
+mod conversion;
 mod crc;
 mod data;
 mod empty;
@@ -55,6 +56,7 @@ pub const KERNELS: &[&Kernel] = &[
     &frame::KERNEL,
     &call::KERNEL,
     &popcount::KERNEL,
+    &conversion::KERNEL,
     &checksum::cached::KERNEL,
     &checksum::distant::KERNEL,
     &checksum::read::KERNEL,
