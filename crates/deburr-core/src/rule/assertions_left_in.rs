@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Clang, (1, 0), "-DNDEBUG"),
         Remedy::new(Compiler::Rustc, (1, 0), "-C debug-assertions=off"),
     ],
-    preview: false,
+    preview: true,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),

@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 45), "-C strip=debuginfo"),
         Remedy::new(Compiler::Go, (1, 0), "-ldflags=-w"),
     ],
-    preview: false,
+    preview: true,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),
