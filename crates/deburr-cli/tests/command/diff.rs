@@ -376,7 +376,7 @@ fn a_module_that_was_renamed_pairs_with_the_one_that_is_left() {
         pairs(&document, &old, &new),
         named(&[("m/m.abi3.so", "m/_m.abi3.so"), ("lib/liba.so.1", "lib/liba.so.1")])
     );
-    // With two candidates there is no pair; and a library is not a module.
+    // Two candidates make no pair, and a library is not a module.
     let two =
         package("two.tar", &[("m/_m.abi3.so", PLAIN), ("m/_n.abi3.so", PLAIN), ("lib/libb.so.1", PLAIN)]);
     let (document, _) = diff(&[&old, &two]);
@@ -396,7 +396,7 @@ fn a_file_that_is_gone_counts_against_one_that_came() {
     assert_eq!(deburr(&["diff", &fewer, &new]).status.code(), Some(1));
 }
 
-/// What the user's machines have is no higher level than they have, whether or not the old build has the file.
+/// A level is not worse if all machines of the user have it. The old build may lack the file.
 #[test]
 fn a_level_that_all_machines_have_is_not_worse() {
     let scratch = Scratch::new("diff-stated");

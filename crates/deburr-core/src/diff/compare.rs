@@ -11,7 +11,7 @@ use crate::finding::{Severity, Value};
 use crate::function::Program;
 use crate::function::atomics;
 use crate::function::codegen::{AtomicUses, Callee, function_facts};
-use crate::image::{self, Error, Image, Linkage, undefined};
+use crate::image::{self, Error, Image};
 use crate::insn::vector::VectorWidth;
 use crate::listing::{Listing, code_of_findings};
 use crate::provenance::{Build, Optimisation, Source};
@@ -21,7 +21,6 @@ use crate::rule;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -143,10 +142,7 @@ fn inspection(image: &Image<'_>, program: &Program, report: Report, stated: Feat
     let functions = functions.collect();
     let vectors = facts.iter().map(|facts| facts.vector_instructions).sum();
     let instructions = facts.iter().map(|facts| facts.instructions).sum();
-    let (linkage, undefined) = (OnceCell::new(), undefined(image.bytes).unwrap_or_default());
-    let linkage = || linkage.get_or_init(|| Linkage::parse(image));
-    let source = Source { image, program, undefined: &undefined, linkage: &linkage };
-    let build = Build::of(&source, vectors, instructions);
+    let build = Source::ask(image, program, |source| Build::of(source, vectors, instructions));
     let is_within_stated = has_needed(stated, &report, image.arch);
     Inspection { arch: image.arch, build, is_within_stated, functions, calls, report }
 }

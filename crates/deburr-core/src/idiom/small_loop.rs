@@ -5,7 +5,7 @@
 
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
-use crate::function::Program;
+use crate::function::{Program, block};
 use crate::image::{Image, Kind};
 use crate::insn::sweep::BackEdge;
 use crate::insn::{self, Class, ClassSet, Flow, Insn};
@@ -32,14 +32,8 @@ impl SmallLoop {
     }
 
     /// Its instructions, by address.
-    pub fn body(&self, image: &Image<'_>) -> Vec<Insn> {
-        let mut at = self.extent.start;
-        let insns = (0..self.instructions).map_while(|_| {
-            let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
-            at = insn.next();
-            Some(insn)
-        });
-        insns.collect()
+    pub fn body(&self, image: &Image<'_>, program: &Program) -> Vec<Insn> {
+        block::decode_run(image, program, self.extent).collect()
     }
 
     /// How many of them its size demands.
@@ -67,7 +61,8 @@ const ELSEWHERE: ClassSet = ClassSet::of(&[
     Class::SystemCall,
 ]);
 
-/// The innermost loops of at most so many bytes, up to [`SHORT_LOOP`], by address; not those in parts of functions (`.cold`).
+/// The innermost loops of at most `bytes` bytes, which is at most [`SHORT_LOOP`], by address. Those in parts of functions (`.cold`) are
+/// left out.
 ///
 /// [`SHORT_LOOP`]: crate::insn::sweep::SHORT_LOOP
 pub fn small_loops(image: &Image<'_>, program: &Program, bytes: u64) -> Vec<SmallLoop> {

@@ -29,10 +29,9 @@ pub enum Work {
     Convert,
 }
 
-/// What an instruction does that may wait for the old value of the register that it overwrites, although its result has nothing of it, or
-/// nothing that anyone uses.
+/// Instructions that may wait for the old value of the register that they overwrite. Nobody needs that value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overwrite {
+pub enum FalseDependency {
     /// `popcnt`.
     CountBits,
     /// `lzcnt`.
@@ -42,7 +41,7 @@ pub enum Overwrite {
     /// `blsi`, `blsmsk`, `blsr`.
     LowestBit,
     /// One number into a vector register whose other lanes stay: `cvtsi2sd`, `sqrtsd`.
-    Merge,
+    PartialUpdate,
 }
 
 /// What an instruction computes on data.

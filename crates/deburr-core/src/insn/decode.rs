@@ -1,6 +1,6 @@
 //! The decoders, by architecture: each function hands its arguments to the one of `x86_64/` or `aarch64/`.
 
-use super::arithmetic::{Arithmetic, Overwrite};
+use super::arithmetic::{Arithmetic, FalseDependency};
 use super::instruction::{FeatureGroup, Insn, Step};
 use super::text::Syntax;
 use super::vector::{VectorUse, VectorWidth};
@@ -90,11 +90,10 @@ pub fn arithmetic(arch: Arch, code: &[u8]) -> Option<Arithmetic> {
     }
 }
 
-/// What the first instruction of `code` does, if it may wait for the register that it overwrites and does not use. A64 has no such
-/// instructions that we know of.
-pub fn overwrite(arch: Arch, code: &[u8]) -> Option<Overwrite> {
+/// On what the first instruction of `code` may wait without need. No such instruction of A64 is known to us.
+pub fn false_dependency(arch: Arch, code: &[u8]) -> Option<FalseDependency> {
     match arch {
-        Arch::X86_64 => x86_64::overwrite(code),
+        Arch::X86_64 => x86_64::false_dependency(code),
         Arch::Aarch64 => None,
     }
 }

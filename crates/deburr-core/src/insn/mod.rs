@@ -21,8 +21,8 @@ pub use class::{Class, ClassSet};
 #[cfg(test)]
 pub(crate) use decode::decode_hex;
 pub use decode::{
-    arithmetic, decode, disassemble, feature_group_count, features_of, in_streaming_mode, loads_in_place,
-    overwrite, step, streaming_change, sweep_unit, vector_argument, vector_use,
+    arithmetic, decode, disassemble, false_dependency, feature_group_count, features_of, in_streaming_mode,
+    loads_in_place, step, streaming_change, sweep_unit, vector_argument, vector_use,
 };
 pub use instruction::{
     Condition, FeatureGroup, Flow, Insn, Lanes, Memory, Modifier, Operation, Ordering, Step,

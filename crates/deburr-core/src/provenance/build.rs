@@ -58,7 +58,7 @@ impl Build {
         undefined.sort_unstable();
         undefined.dedup();
         Build {
-            optimisation: Optimisation::of(image, source.program),
+            optimisation: Optimisation::of_source(source),
             instrumentation: Instrumentation::of(source),
             assertions: Assertions::of(source),
             debug_bytes: debug_bytes(image.bytes).unwrap_or(0),

@@ -176,7 +176,7 @@ impl Instrumentation {
 }
 
 impl Assertions {
-    /// Those of a file; in a program that is linked statically also those of the C library itself.
+    /// Those of a file. A program that is linked statically has those of its C library, too.
     pub(crate) fn of(source: &Source<'_, '_>) -> Assertions {
         let image = source.image;
         if image.build.is_linux_kernel {

@@ -5,11 +5,13 @@
 //! neighbours are judged together ([`stretches`]). `docs/provenance.md` has what the rates were measured on.
 
 use super::frame::FrameUse;
+use super::source::Source;
 use super::stretch::{PRICE_OF_CHANGE, PRICE_OF_EXCEPTION, stretches};
-use crate::address::{Extent, Svma};
+use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::{Function, Program, block};
-use crate::image::{Image, Symbol, SymbolOrigin};
-use crate::insn::{Flow, Insn};
+use crate::image::{Image, SymbolOrigin};
+use crate::insn::Insn;
+use crate::reach::returns_twice;
 use deburr_cpu::Arch;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
@@ -63,13 +65,10 @@ const MIN_ARGUMENTS_PERCENT_OF_EXCEPTION: usize = 10;
 /// What is a large part, in per mille.
 const LARGE_PER_MILLE: u64 = 250;
 
-/// Longest name of a function that is taken for `setjmp`.
-const MAX_SETJMP_NAME: usize = 16;
-
 /// Functions of which two are examined first in a large file: half of the least stretch, so that it has such a group whole.
 const GROUP: usize = MIN_STRETCH_FUNCTIONS / 2;
 
-/// Every so many functions of such a group, one is a sample that decides whether all are examined.
+/// Each third function of such a group is a sample. The samples decide whether all functions of the group are examined.
 const STEP: usize = 3;
 /// Least samples that store an argument.
 const MIN_STORING: usize = 1;
@@ -113,17 +112,25 @@ pub struct Optimisation {
 }
 
 impl Optimisation {
-    /// Judges all functions of a file: of a large one first some, and the others only where much of it is unoptimised.
+    /// Judges all functions of a file, of which nothing else is known yet.
     pub fn of(image: &Image<'_>, program: &Program) -> Optimisation {
+        Source::ask(image, program, Optimisation::of_source)
+    }
+
+    /// Judges all functions of a file: of a large one first some, and the others only where much of it is unoptimised.
+    pub(crate) fn of_source(source: &Source<'_, '_>) -> Optimisation {
+        let Source { image, program, .. } = *source;
         let functions: Vec<&Function> = own_functions(image, program).collect();
         let extents: Vec<Extent> = functions.iter().map(|function| function.extent(image)).collect();
         let lengths: Vec<u64> = extents.iter().map(|extent| extent.len()).collect();
-        let returning_twice = returning_twice(image);
+        let keeping = keeping_variables_in_frames(source);
+        let use_of = |function: &Function, count| match keeping.contains(&function.start) {
+            true => FrameUse::default(),
+            false => use_of_first(image, program, function.extent(image), count),
+        };
         let examine = Examine {
             may_tell: &|index| extents.get(index).is_some_and(|extent| may_tell(image, *extent)),
-            use_of: &|index, count| {
-                Some(use_of_first(image, program, *extents.get(index)?, count, &returning_twice))
-            },
+            use_of: &|index, count| functions.get(index).map(|function| use_of(function, count)),
         };
         let judge = |uses: Vec<(usize, FrameUse)>| {
             let examined = Examined { first: 0, lengths: &lengths, uses: &uses };
@@ -282,8 +289,8 @@ impl Examine<'_> {
         (self.may_tell)(index).then(|| (self.use_of)(index, MAX_INSTRUCTIONS)).flatten()
     }
 
-    /// What some functions do with their frames, by place: those of groups of which samples are unoptimised, and of their neighbours as long
-    /// as those are. `lengths`: of all functions, in bytes.
+    /// What some functions do with their frames, by place. They are the members of groups with unoptimised samples, and of the groups beside
+    /// these, until one is optimised. `lengths`: of all functions, in bytes.
     fn some(&self, lengths: &[u64]) -> Vec<(usize, FrameUse)> {
         let groups = lengths.len().div_ceil(GROUP);
         let members = |group: usize| group * GROUP..lengths.len().min((group + 1) * GROUP);
@@ -352,33 +359,21 @@ fn own_functions<'p>(image: &'p Image<'_>, program: &'p Program) -> impl Iterato
 
 /// What a function does with its frame.
 pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> FrameUse {
-    use_of_first(image, program, function.extent(image), MAX_INSTRUCTIONS, &HashSet::new())
+    use_of_first(image, program, function.extent(image), MAX_INSTRUCTIONS)
 }
 
-/// What the first `count` instructions of a function do with its frame: it says nothing where they call a function that returns twice.
-fn use_of_first(
-    image: &Image<'_>,
-    program: &Program,
-    extent: Extent,
-    count: usize,
-    returning_twice: &HashSet<Svma>,
-) -> FrameUse {
+/// What the first `count` instructions of a function do with its frame.
+fn use_of_first(image: &Image<'_>, program: &Program, extent: Extent, count: usize) -> FrameUse {
     let insns: Vec<Insn> = block::decode_run(image, program, extent).take(count).collect();
-    let is_twice = |insn: &Insn| matches!(insn.flow, Flow::Call(to) if returning_twice.contains(&to));
-    match insns.iter().any(is_twice) {
-        true => FrameUse::default(),
-        false => FrameUse::of(image.arch, extent, &insns),
-    }
+    FrameUse::of(image.arch, extent, &insns)
 }
 
-/// Where functions are called that return twice, by their names: `setjmp`, `__sigsetjmp`, Free Pascal's `fpc_setjmp`. Across such a call
-/// variables are in the frame whatever the optimiser does: registers are not as they were when it returns again.
-fn returning_twice(image: &Image<'_>) -> HashSet<Svma> {
-    let name = |symbol: &Symbol| {
-        let name = symbol.name.strip_suffix("@plt").unwrap_or(&symbol.name);
-        name.len() <= MAX_SETJMP_NAME && name.to_ascii_lowercase().ends_with("setjmp")
-    };
-    image.symbols.iter().filter(|symbol| name(symbol)).map(|symbol| symbol.svma).collect()
+/// Functions that have their variables in their frames whatever the optimiser does, since they call one that returns twice (`setjmp`):
+/// registers are not as they were when it returns again.
+fn keeping_variables_in_frames(source: &Source<'_, '_>) -> HashSet<CodeOffset> {
+    let calls = source.calls(&returns_twice);
+    let functions = calls.iter().filter_map(|call| source.program.function_at(call.from));
+    functions.map(|function| source.program.whole(function).start).collect()
 }
 
 /// Whether a function's bytes may load from a slot of the frame that they have stored to, or jump to the next instruction.
@@ -511,12 +506,12 @@ impl Demand {
             true => (MIN_FILE_SCORE, MIN_WITNESSES, MIN_RATE_OF_EXCEPTION),
             false => (MIN_STRETCH_SCORE, MIN_STRETCH_FUNCTIONS, self.rate),
         };
+        let rate = if has_idle_jumps { rate.min(MIN_RATE_WITH_IDLE_JUMPS) } else { rate };
         score >= least
             && inside.lengths.len() >= least_functions
             && witnesses >= MIN_WITNESSES
             && storing * 100 >= telling * self.arguments
-            && count as f32
-                >= examined * if has_idle_jumps { rate.min(MIN_RATE_WITH_IDLE_JUMPS) } else { rate }
+            && count as f32 >= examined * rate
             && idle as f32 >= examined * self.idle_rate
     }
 }

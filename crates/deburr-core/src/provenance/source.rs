@@ -3,7 +3,8 @@
 use super::imported::{NamedCall, calls_by_name};
 use crate::address::CodeOffset;
 use crate::function::Program;
-use crate::image::{Image, Linkage, Undefined};
+use crate::image::{Image, Linkage, Undefined, undefined};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// A file, its functions, and what links it to others.
@@ -19,6 +20,17 @@ pub(crate) struct Source<'a, 'l> {
 }
 
 impl<'a> Source<'a, '_> {
+    /// Asks a question about a file, of which nothing else is known yet.
+    pub(crate) fn ask<T>(
+        image: &Image<'_>,
+        program: &Program,
+        question: impl FnOnce(&Source<'_, '_>) -> T,
+    ) -> T {
+        let (linkage, undefined) = (OnceCell::new(), undefined(image.bytes).unwrap_or_default());
+        let linkage = || linkage.get_or_init(|| Linkage::parse(image));
+        question(&Source { image, program, undefined: &undefined, linkage: &linkage })
+    }
+
     /// The calls of functions whose names are wanted, by address.
     pub(crate) fn calls(&self, is_wanted: &dyn Fn(&str) -> bool) -> Vec<NamedCall<'a>> {
         let names: Vec<&str> = self.undefined.iter().map(|undefined| undefined.name).collect();

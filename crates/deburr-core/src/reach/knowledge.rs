@@ -104,6 +104,11 @@ pub(crate) fn behaviour(name: &str) -> Option<Behaviour> {
     ROWS.get(name).copied()
 }
 
+/// Whether a function returns twice, as `setjmp` does.
+pub(crate) fn returns_twice(name: &str) -> bool {
+    behaviour(name) == Some(Behaviour::ComesBackTwice)
+}
+
 /// How many registers a function is passed arguments in, if a row is about it.
 pub(crate) fn passed(name: &str) -> Option<Passed> {
     static ROWS: LazyLock<FxHashMap<&'static str, Passed>> =

@@ -23,3 +23,5 @@ mod live;
 mod memory;
 mod value;
 pub(crate) mod verdict;
+
+pub(crate) use knowledge::returns_twice;

@@ -173,7 +173,7 @@ impl<'a> Context<'a> {
 
     /// Which parts of the file no optimiser has seen; worked out once, for the first user.
     pub fn optimisation(&self) -> &Optimisation {
-        self.shared.optimisation.get_or_init(|| Optimisation::of(self.image, self.program))
+        self.shared.optimisation.get_or_init(|| self.of_build(Optimisation::of_source))
     }
 
     /// What other files are to define; worked out once, for the first user.

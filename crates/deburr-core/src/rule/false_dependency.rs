@@ -5,8 +5,7 @@ use super::{Context, Rule};
 use crate::benchmark::Benchmark;
 use crate::finding::{Finding, Severity, Value};
 use crate::idiom::small_loop::{SmallLoop, small_loops};
-use crate::image::Image;
-use crate::insn::arithmetic::Overwrite;
+use crate::insn::arithmetic::FalseDependency;
 use crate::insn::sweep::{Loops, SHORT_LOOP, Wants};
 use crate::insn::text::Syntax;
 use crate::insn::{self, ClassSet, Insn, Lanes, Operation, Reg, RegSet};
@@ -26,11 +25,11 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-use Overwrite::{CountBits, LeadingZeros, LowestBit, TrailingZeros};
+use FalseDependency::{CountBits, LeadingZeros, LowestBit, TrailingZeros};
 
 /// CPUs with what waits on them. Processor definitions of LLVM (`X86.td`, `TuningPOPCNTFalseDeps` and `TuningLZCNTFalseDeps`), and of Zen 5
 /// its pull request 207079. gcc assumes that `lzcnt` and `tzcnt` wait on Skylake, too, where none was measured (uops.info).
-const WAITING: [(&str, &[Overwrite]); 11] = [
+const WAITING: [(&str, &[FalseDependency]); 11] = [
     ("sandybridge", &[CountBits]),
     ("ivybridge", &[CountBits]),
     ("haswell", &[CountBits, LeadingZeros, TrailingZeros]),
@@ -72,49 +71,49 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let row = WAITING.iter().find(|(cpu, _)| context.target_cpu == Some(cpu));
     let knows_zeros = context.target_cpu.is_some_and(|cpu| KNOWING_ZEROS.contains(&cpu));
-    let merging = if knows_zeros { &[][..] } else { &[Overwrite::Merge] };
-    let waiting: Vec<Overwrite> =
+    let merging = if knows_zeros { &[][..] } else { &[FalseDependency::PartialUpdate] };
+    let waiting: Vec<FalseDependency> =
         row.map_or(&[][..], |(_, waiting)| waiting).iter().chain(merging).copied().collect();
     let loops = small_loops(context.image, context.program, SHORT_LOOP.into());
-    let chains = loops.iter().flat_map(|small| {
-        let chains = chains(context.image, small, &waiting);
-        chains.into_iter().filter_map(|chain| finding(context, small, &chain))
-    });
-    chains.collect()
+    let chains = loops.iter().flat_map(|small| chains(context, small, &waiting));
+    chains.filter_map(|chain| finding(context, &chain)).collect()
 }
 
 /// Instructions that wait for one another through a register, around a loop.
 struct Chain {
-    /// The first, and what it does.
-    first: (Insn, Overwrite),
-    /// How many wait for nothing else than the register that they overwrite.
+    /// The loop.
+    small: SmallLoop,
+    /// The first, and on what it waits.
+    first: (Insn, FalseDependency),
+    /// How many wait for the register that they overwrite, and need nothing of the iteration before.
     waiting: u64,
 }
 
-/// The chains of a loop: registers that no instruction in it overwrites without waiting for the old value. Instructions that must wait for
-/// what they have made in the iteration before, because it has become their input, are none of them.
-fn chains(image: &Image<'_>, small: &SmallLoop, waiting: &[Overwrite]) -> Vec<Chain> {
-    let body = small.body(image);
+/// The chains of a loop: registers that no instruction in it overwrites without waiting for the old value. An instruction whose own result
+/// becomes its input must wait anyway, and makes no chain.
+fn chains(context: &Context<'_>, small: &SmallLoop, waiting: &[FalseDependency]) -> Vec<Chain> {
+    let image = context.image;
+    let body = small.body(image, context.program);
     let waits = |insn: &Insn| {
-        let found = insn::overwrite(image.arch, image.bytes_at(insn.svma)?)?;
+        let found = insn::false_dependency(image.arch, image.bytes_at(insn.svma)?)?;
         waiting.contains(&found).then_some(found)
     };
+    let waits: Vec<Option<FalseDependency>> = body.iter().map(waits).collect();
     let mut chains: BTreeMap<Reg, Chain> = BTreeMap::new();
-    for (index, insn) in body.iter().enumerate() {
-        let (Some(found), Some(register)) = (waits(insn), insn.dst) else { continue };
+    for (index, (insn, waits)) in body.iter().zip(&waits).enumerate() {
+        let (Some(found), Some(register)) = (*waits, insn.dst) else { continue };
         if !needs_its_result(&body, index, register) {
-            let chain = chains.entry(register).or_insert(Chain { first: (*insn, found), waiting: 0 });
-            chain.waiting += 1;
+            let new = Chain { small: *small, first: (*insn, found), waiting: 0 };
+            chains.entry(register).or_insert(new).waiting += 1;
         }
     }
-    let is_broken = |register: Reg| {
-        body.iter().any(|insn| {
-            insn.writes.contains(register)
-                && waits(insn).is_none()
-                && (!insn.reads.contains(register) || makes_zero(insn))
-        })
+    let breaks = |register: Reg, insn: &Insn| {
+        insn.writes.contains(register) && (!insn.reads.contains(register) || makes_zero(insn))
     };
-    chains.into_iter().filter(|(register, _)| !is_broken(*register)).map(|(_, chain)| chain).collect()
+    chains.retain(|register, _| {
+        !body.iter().zip(&waits).any(|(insn, waits)| waits.is_none() && breaks(*register, insn))
+    });
+    chains.into_values().collect()
 }
 
 /// Whether what an instruction of a loop puts into a register becomes its own input in the next iteration: through registers, and through
@@ -151,13 +150,13 @@ fn makes_zero(insn: &Insn) -> bool {
     insn.lanes == Some(Lanes::Zero) || matches!(insn.operation, Operation::Xor | Operation::Sub) && is_same
 }
 
-fn finding(context: &Context<'_>, small: &SmallLoop, chain: &Chain) -> Option<Finding> {
-    let (insn, found) = chain.first;
+fn finding(context: &Context<'_>, chain: &Chain) -> Option<Finding> {
+    let (small, (insn, found)) = (chain.small, chain.first);
     let code = context.image.bytes_at(insn.svma)?;
     let text = insn::disassemble(context.image.arch, code, insn.svma, Syntax::default())?;
     let (mnemonic, register) = (text.split_whitespace().next()?, text.rsplit([',', ' ']).next()?);
     let (cpu, zero) = match found {
-        Overwrite::Merge => ("Intel's CPUs", "xorps"),
+        FalseDependency::PartialUpdate => ("Intel's CPUs", "xorps"),
         _ => (context.target_cpu?, "xor"),
     };
     let instructions = small.instructions;

@@ -5,7 +5,6 @@ use super::{Context, Rule};
 use crate::address::Extent;
 use crate::finding::{Evidence, Finding, Severity, Value};
 use crate::idiom::small_loop::{LINE, SMALL, SmallLoop, is_placed, small_loops};
-use crate::image::Image;
 use crate::insn::sweep::{Loops, Wants};
 use crate::insn::{ClassSet, Flow, Insn, Operation};
 
@@ -35,14 +34,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         small.lines(LINE) > small.fewest_lines(LINE) && is_placed(context.image, small.extent.start)
     });
     let has_erratum = context.target_cpu.is_some_and(|cpu| WITH_JUMP_ERRATUM.contains(&cpu));
-    straddling
-        .map(|small| finding(small, has_erratum.then(|| jumps_at_lines(context.image, small))))
-        .collect()
+    straddling.map(|small| finding(small, has_erratum.then(|| jumps_at_lines(context, small)))).collect()
 }
 
 /// How many jumps of a loop cross a line or end with it. One that is fused with the comparison before it begins there.
-fn jumps_at_lines(image: &Image<'_>, small: &SmallLoop) -> u64 {
-    let body = small.body(image);
+fn jumps_at_lines(context: &Context<'_>, small: &SmallLoop) -> u64 {
+    let body = small.body(context.image, context.program);
     let before = std::iter::once(None).chain(body.iter().map(Some));
     let jumps = body.iter().zip(before).filter(|(insn, _)| insn.flow != Flow::Next);
     let extents = jumps.map(|(insn, before)| {

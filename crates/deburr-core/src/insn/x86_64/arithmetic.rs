@@ -3,7 +3,7 @@
 //! In: an instruction. Out: [`Arithmetic`]. The width of a packed one is that of its widest register operand.
 // tidy: table
 
-use crate::insn::arithmetic::{Arithmetic, Overwrite, Work};
+use crate::insn::arithmetic::{Arithmetic, FalseDependency, Work};
 use iced_x86::{Decoder, Instruction, Mnemonic, OpKind, Register};
 
 use super::decoder::{BITNESS, OPTIONS};
@@ -27,23 +27,23 @@ pub fn arithmetic(code: &[u8]) -> Option<Arithmetic> {
     Some(Arithmetic { work, is_float, is_double, bits })
 }
 
-/// What the first instruction of `code` does, if it may wait for the register that it overwrites and does not use. Of VEX's forms those
-/// that keep the lanes of that register.
+/// On what the first instruction of `code` may wait without need: the old value of its destination, where that is not a source. VEX's
+/// forms wait where their first source, whose lanes they keep, is the destination.
 #[rustfmt::skip]
-pub fn overwrite(code: &[u8]) -> Option<Overwrite> {
+pub fn false_dependency(code: &[u8]) -> Option<FalseDependency> {
     use Mnemonic as M;
     let mut insn = Instruction::default();
     Decoder::with_ip(BITNESS, code, 0, OPTIONS).decode_out(&mut insn);
     let (found, source) = match insn.mnemonic() {
-        M::Popcnt => (Overwrite::CountBits, 1),
-        M::Lzcnt => (Overwrite::LeadingZeros, 1),
-        M::Tzcnt => (Overwrite::TrailingZeros, 1),
-        M::Blsi | M::Blsmsk | M::Blsr => (Overwrite::LowestBit, 1),
+        M::Popcnt => (FalseDependency::CountBits, 1),
+        M::Lzcnt => (FalseDependency::LeadingZeros, 1),
+        M::Tzcnt => (FalseDependency::TrailingZeros, 1),
+        M::Blsi | M::Blsmsk | M::Blsr => (FalseDependency::LowestBit, 1),
         M::Cvtsi2ss | M::Cvtsi2sd | M::Cvtss2sd | M::Cvtsd2ss | M::Sqrtss | M::Sqrtsd | M::Rsqrtss | M::Rcpss
-        | M::Roundss | M::Roundsd => (Overwrite::Merge, 1),
+        | M::Roundss | M::Roundsd => (FalseDependency::PartialUpdate, 1),
         M::Vcvtsi2ss | M::Vcvtsi2sd | M::Vcvtss2sd | M::Vcvtsd2ss | M::Vsqrtss | M::Vsqrtsd | M::Vrsqrtss
         | M::Vrcpss | M::Vroundss | M::Vroundsd
-            if insn.op0_register() == insn.op1_register() => (Overwrite::Merge, 2),
+            if insn.op0_register() == insn.op1_register() => (FalseDependency::PartialUpdate, 2),
         _ => return None,
     };
     let whole = insn.op0_register().full_register();

@@ -22,7 +22,7 @@ mod tests;
 mod text;
 mod vector;
 
-pub use arithmetic::{arithmetic, overwrite};
+pub use arithmetic::{arithmetic, false_dependency};
 pub use check::{Disagreement, check_everywhere, check_opcodes, check_sweep};
 pub use facts::{decode, decode_holding, step};
 pub use features::{feature_group_count, features_of};
