@@ -39,10 +39,12 @@ pub(crate) fn calls_by_name<'a>(
         }
     }
     let mut calls = Vec::new();
-    if !targets.is_empty() {
+    // Few of millions of edges lead to where the targets are: entries of one table.
+    if let (Some(&first), Some(&last)) = (targets.keys().min(), targets.keys().max()) {
         let edges = program.calls().chain(program.jumps());
         calls.extend(edges.filter_map(|edge| {
-            Some(NamedCall { from: edge.from, name: targets.get(&image.svma(edge.to))? })
+            let to = Some(image.svma(edge.to)).filter(|to| (first..=last).contains(to))?;
+            Some(NamedCall { from: edge.from, name: targets.get(&to)? })
         }));
     }
     let elsewhere = image.transfers.iter().filter_map(|transfer| match transfer.to {

@@ -117,14 +117,24 @@ impl Optimisation {
         Source::ask(image, program, Optimisation::of_source)
     }
 
-    /// Judges all functions of a file: of a large one first some, and the others only where much of it is unoptimised.
+    /// Judges all functions of a file, and again without those that keep their variables in frames where much of it is unoptimised.
     pub(crate) fn of_source(source: &Source<'_, '_>) -> Optimisation {
+        let found = Optimisation::without(source, &HashSet::new());
+        if !found.is_notable() {
+            return found;
+        }
+        let keeping = keeping_variables_in_frames(source);
+        if keeping.is_empty() { found } else { Optimisation::without(source, &keeping) }
+    }
+
+    /// Judges all functions of a file, of which the mute ones say nothing: of a large file first some, and the others only where much of it
+    /// is unoptimised.
+    fn without(source: &Source<'_, '_>, mute: &HashSet<CodeOffset>) -> Optimisation {
         let Source { image, program, .. } = *source;
         let functions: Vec<&Function> = own_functions(image, program).collect();
         let extents: Vec<Extent> = functions.iter().map(|function| function.extent(image)).collect();
         let lengths: Vec<u64> = extents.iter().map(|extent| extent.len()).collect();
-        let keeping = keeping_variables_in_frames(source);
-        let use_of = |function: &Function, count| match keeping.contains(&function.start) {
+        let use_of = |function: &Function, count| match mute.contains(&function.start) {
             true => FrameUse::default(),
             false => use_of_first(image, program, function.extent(image), count),
         };
@@ -408,22 +418,55 @@ impl StoredSlots {
     }
 }
 
+/// What an opcode's next byte may make of it, where every byte is taken for an opcode.
+#[derive(Clone, Copy)]
+enum Next {
+    Nothing,
+    /// A `ModRM` byte: an operand at rbp with a displacement.
+    AtRbp,
+    /// A `ModRM` byte before an SIB byte: an operand at rsp, if that is 0x24.
+    AtRsp {
+        has_displacement: bool,
+    },
+    /// A displacement of a jump that may be idle.
+    Displacement,
+}
+
+/// By the byte. SDM volume 2, table 2-2: `mod` 1 or 2 with `rm` 5, or 4 and an SIB byte without index.
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling, where a bad index is an error")]
+static NEXT: [Next; 256] = {
+    let mut next = [Next::Nothing; 256];
+    let mut byte = 0;
+    while byte < next.len() {
+        next[byte] = match byte & 0xc7 {
+            0x45 | 0x85 => Next::AtRbp,
+            0x44 | 0x84 => Next::AtRsp { has_displacement: true },
+            0x04 => Next::AtRsp { has_displacement: false },
+            _ if matches!(byte, 0 | 2 | 5) => Next::Displacement,
+            _ => Next::Nothing,
+        };
+        byte += 1;
+    }
+    next
+};
+
 /// Whether bytes may hold `mov [rbp + n], register` and then an instruction with the same operand, the same with rsp, or a jump to
-/// the next instruction. Every byte is taken for an opcode. SDM volume 2, table 2-2: `mod` 1 or 2 with `rm` 5, or 4 and an SIB byte
-/// without index.
+/// the next instruction.
+#[expect(clippy::indexing_slicing, reason = "a byte is below the length")]
 fn may_tell_x86(bytes: &[u8]) -> bool {
     let mut stored = StoredSlots::default();
     bytes.windows(4).any(|window| {
         let &[opcode, modrm, first, second] = window else { return false };
-        let slot = match modrm & 0xc7 {
-            0x45 | 0x85 => first,
-            0x44 | 0x84 if first == 0x24 => second,
-            0x04 if first == 0x24 => 0,
+        let slot = match NEXT[usize::from(modrm)] {
+            Next::Nothing => return false,
+            Next::AtRbp => first,
+            Next::AtRsp { has_displacement: true } if first == 0x24 => second,
+            Next::AtRsp { has_displacement: false } if first == 0x24 => 0,
+            Next::AtRsp { .. } => return false,
             // jmp +0; jcc over a short jump, and over a long one.
-            _ => {
-                let is_idle = matches!(window, [0xeb, 0, ..] | [0xe9, 0, 0, 0] | [0x70..=0x7f, 2, 0xeb, _])
+            Next::Displacement => {
+                return matches!(window, [0xeb, 0, ..] | [0xe9, 0, 0, 0] | [0x70..=0x7f, 2, 0xeb, _])
                     || matches!(window, [0x70..=0x7f, 5, 0xe9, _] | [0x80..=0x8f, 5, 0, 0]);
-                return is_idle;
             }
         };
         match opcode {
