@@ -9,6 +9,7 @@ use crate::batch::claims::Held;
 use crate::config::document::Config;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
+use crate::input::root::missing_interpreter;
 use crate::names::{CLAIM, cpu_for, features_for, machines_named, name_for, rule_named};
 use crate::profile::Profiles;
 use deburr_core::rule::{RULES, Rule, WHEN_HOT};
@@ -53,6 +54,10 @@ pub(crate) struct Provenance<'a> {
     pub(crate) siblings: Siblings<'a>,
     /// What it is held to, with `--baseline claim`.
     pub(crate) held: Option<&'a Held>,
+    /// The folder that is taken for `/`, where the user names one.
+    pub(crate) root: Option<&'a Path>,
+    /// As `deburr_package::Object` has it.
+    pub(crate) stored_at: Option<u64>,
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) is_named: bool,
     /// What of a jitdump it is, if its code was made at run time.
@@ -151,6 +156,7 @@ impl Analysis {
                 profiles.samples_of(bytes, Path::new(provenance.path), provenance.is_named).map_err(refused)
             }
         };
+        let missing_interpreter = provenance.root.and_then(|root| missing_interpreter(bytes, root));
         let samples = self.profiles.as_ref().map(seen).transpose()?.flatten();
         let when_hot = samples.as_ref().map_or(&[][..], |_| &self.when_hot);
         let rules: Vec<&str> = self.rules.iter().chain(when_hot).copied().collect();
@@ -171,6 +177,8 @@ impl Analysis {
             samples: samples.as_ref(),
             when_hot,
             made_at_run_time: provenance.jit.is_some(),
+            stored_at: provenance.stored_at,
+            missing_interpreter,
             notes_undecided: self.notes_undecided,
             strict: self.config.strict,
             include_runtime: self.config.include_runtime,

@@ -1,5 +1,5 @@
 //! Prints what each function of a file does with its frame, and whether it is in an unoptimised stretch, for
-//! `scripts/optimisation`: address, length, instructions, stored arguments, whether in a stretch, held loads, idle jumps, name.
+//! `scripts/optimisation`: address, length, instructions, stored arguments, whether in a stretch, held loads, idle jumps, saved registers, name.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program, and reads files")]
 
 use deburr_core::provenance::{Optimisation, frame_use};
@@ -18,13 +18,14 @@ fn main() {
             let counts = [found.instructions, found.arguments];
             let name = program.name(function, &image).unwrap_or_default();
             println!(
-                "{}\t{}\t{}\t{}\t{inside}\t{}\t{}\t{name}",
+                "{}\t{}\t{}\t{}\t{inside}\t{}\t{}\t{}\t{name}",
                 extent.start,
                 extent.len(),
                 counts[0],
                 counts[1],
                 found.held,
-                found.idle_jumps
+                found.idle_jumps,
+                found.saved
             );
         }
     }

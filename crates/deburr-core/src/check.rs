@@ -6,14 +6,14 @@ use crate::front::open;
 use crate::function::Program;
 use crate::function::reach::{Because, Checks, Knowledge, Reach, Verdict};
 use crate::guards::Guards;
-use crate::image::{Error, Image, Kind, Linkage};
+use crate::image::{Error, Image, Kind, Linkage, Runtime};
 use crate::insn::sweep::{Mark, Wants};
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
 use crate::reach::verdict::Evaluation;
 use crate::report::{AcrossFinding, Claim, Report, baseline, build, groups, level, weigh};
 use crate::request::Request;
-use crate::rule::{self, Across, Context, FileFacts, Rule, Shared};
+use crate::rule::{self, Across, Context, FileFacts, Needs, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
 
 /// What the analysis of run-time checks wants of the sweep.
@@ -97,6 +97,8 @@ pub(crate) fn examine<T>(
         notes_undecided: request.notes_undecided,
         linkage: linkage.as_ref(),
         is_profiled: request.samples.is_some(),
+        missing_interpreter: request.missing_interpreter,
+        stored_at: request.stored_at,
         named: request.named,
         shared: Shared::default(),
     };
@@ -114,6 +116,7 @@ pub(crate) fn examine<T>(
     }
 
     let mut report = build::describe(&image, &program);
+    report.runtime = (!request.made_at_run_time).then(|| Runtime::of(&image, context.undefined())).flatten();
     report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
     report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
     report.presumption =
@@ -140,9 +143,12 @@ pub(crate) fn examine<T>(
         weigh::fill_in(&mut report, weighing, weights, (&image, &program));
     }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
-    let is_compared = rule::ACROSS.iter().filter(is_run).any(|across| across.needs_shapes);
-    let has_shapes = is_compared && !request.made_at_run_time;
-    report.facts = (has_shapes || request.claim.is_some()).then(|| context.facts(has_shapes));
+    let mut needs: Vec<Needs> = rule::ACROSS.iter().filter(is_run).map(|across| across.needs).collect();
+    needs.retain(|what| match what {
+        Needs::Claim => request.claim.is_some(),
+        Needs::Shapes | Needs::Assertions => !request.made_at_run_time,
+    });
+    report.facts = (!needs.is_empty() || request.claim.is_some()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))

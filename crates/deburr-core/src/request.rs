@@ -42,6 +42,10 @@ pub struct Request<'a> {
     /// Whether the code was made at run time, for the very CPU that it ran on: then nobody ships it, and no machine, check or
     /// compiler's flag is held against it. What it uses is still counted.
     pub made_at_run_time: bool,
+    /// The interpreter that the file names and that the system it is for does not have, where the caller knows that system.
+    pub missing_interpreter: Option<&'a str>,
+    /// Where the file's bytes begin in the application for Android that it is in, where the loader maps them from there.
+    pub stored_at: Option<u64>,
     /// Whether findings in code that the file's owner cannot change count like the others; see [`Origin`](crate::report::Origin).
     pub include_runtime: bool,
     /// Whether a claim is held to what is not proven by notes; see `strict`.

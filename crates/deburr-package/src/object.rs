@@ -20,6 +20,9 @@ pub struct Object {
     pub kind: Kind,
     /// All of it.
     pub bytes: Vec<u8>,
+    /// Where its bytes begin in the application for Android (`.apk`) that it is in, where they are there as they are: the loader maps them
+    /// from there.
+    pub stored_at: Option<u64>,
     /// Whether something that it carries ([`crate::appended()`]) could not be read, or not to its end.
     pub lacks: bool,
 }

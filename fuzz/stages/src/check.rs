@@ -41,6 +41,8 @@ pub fn check(data: &[u8]) {
         samples: choice.bit(7).then_some(&samples),
         when_hot: if choice.bit(5) { &WHEN_HOT } else { &[] },
         made_at_run_time: false,
+        missing_interpreter: None,
+        stored_at: None,
         include_runtime: choice.bit(6),
         notes_undecided: false,
         strict: false,

@@ -40,6 +40,7 @@ __all__ = [
     "IsaGroup",
     "NeededBy",
     "Refusal",
+    "Runtime",
     "Skipped",
     "Statistics",
     "StatisticsAnswers",
@@ -637,6 +638,35 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Runtime:
+    """Runtime, as the JSON Schema has it."""
+
+    allocator: str | None = None
+    """Whose malloc it uses: one that is in the file, or of a library that it asks for; absent where it uses
+    none, or no name says whose."""
+    starts_threads: bool = False
+    """It starts threads by itself; absent otherwise."""
+    openmp: tuple[str, ...] | None = None
+    """Libraries of OpenMP that it asks for, or whose interface it uses; 'its own' where it has that."""
+    blas: tuple[str, ...] | None = None
+    """Libraries of linear algebra (BLAS) that it asks for; 'its own' where it has such functions, and
+    'unknown' where it uses some of a library that no name shows."""
+    static_tls: int | None = None
+    """Bytes of thread-local variables that a library needs in the static block, which the loader cannot
+    enlarge when it loads the library later."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> Runtime:
+        return cls(
+            allocator=it.get('allocator'),
+            starts_threads=it.get('starts_threads', False),
+            openmp=None if it.get('openmp') is None else tuple(it['openmp']),
+            blas=None if it.get('blas') is None else tuple(it['blas']),
+            static_tls=it.get('static_tls'),
+        )
+
+
+@dataclass(frozen=True)
 class Build:
     """Build, as the JSON Schema has it."""
 
@@ -757,7 +787,7 @@ class FilePresumption:
 @dataclass(frozen=True)
 class FileOffered:
     """The functions that the file offers to callers in other files, which choose them for the CPU by their
-    names."""
+    names or by the vectors that they pass."""
 
     count: int
     """How many there are."""
@@ -1151,10 +1181,12 @@ class File:
     """Payloads that may hold machine code and were not read: the answer is undecided at best."""
     offered: FileOffered | None = None
     """The functions that the file offers to callers in other files, which choose them for the CPU by their
-    names."""
+    names or by the vectors that they pass."""
     presumption: FilePresumption | None = None
     """What the presumed functions rest on; absent where there are none."""
     atomics: Atomics | None = None
+    runtime: Runtime | None = None
+    """What the file takes from its process, or brings to it; absent where there is nothing."""
     tried: tuple[TriedRuns, ...] | None = None
     """With --tried: what runs as other CPUs showed of the file."""
     costs: Mapping[str, Cost | None] | None = None
@@ -1202,6 +1234,7 @@ class File:
             presumption=None if it.get('presumption') is None else FilePresumption._of(it['presumption']),
             atomics=None if it.get('atomics') is None else Atomics._of(it['atomics']),
             build=Build._of(it['build']),
+            runtime=None if it.get('runtime') is None else Runtime._of(it['runtime']),
             findings=tuple(Finding._of(one) for one in it['findings']),
             allowed=it['allowed'],
             advice=tuple(Advice._of(one) for one in it['advice']),

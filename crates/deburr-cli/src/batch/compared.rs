@@ -18,16 +18,17 @@ pub(crate) struct ComparedFacts {
 impl ComparedFacts {
     /// Takes a report's facts out of it.
     pub(crate) fn add(&mut self, report: &mut Report) {
-        let Some(facts) =
-            report.facts.take().filter(|facts| !facts.shapes.is_empty() || facts.claim.is_some())
-        else {
-            return;
+        let is_comparable = |facts: &FileFacts| {
+            !facts.shapes.is_empty() || facts.claim.is_some() || facts.assertions.is_some()
         };
-        if self.functions + facts.shapes.len() > MOST_COMPARED {
+        let Some(facts) = report.facts.take().filter(is_comparable) else { return };
+        // A file without any takes room, too.
+        let room = facts.shapes.len().max(1);
+        if self.functions + room > MOST_COMPARED {
             self.left_out += 1;
             return;
         }
-        self.functions += facts.shapes.len();
+        self.functions += room;
         self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
     }
 }

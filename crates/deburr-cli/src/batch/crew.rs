@@ -29,8 +29,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy)]
 pub(super) enum Origin<'a> {
     File(&'a InputFile),
-    /// A package, which has no debug files next to it; with what it is held to.
-    Member(Option<&'a Held>),
+    /// A package, which has no debug files next to it.
+    Member {
+        /// What it is held to.
+        held: Option<&'a Held>,
+        /// As [`Provenance::stored_at`].
+        stored_at: Option<u64>,
+    },
 }
 
 impl Origin<'_> {
@@ -212,6 +217,8 @@ impl<'a> Crew<'a> {
                 file: None,
                 siblings: Siblings::default(),
                 held: None,
+                root: None,
+                stored_at: None,
                 is_named,
                 jit: part,
             };
@@ -250,11 +257,20 @@ impl<'a> Crew<'a> {
             _ => None,
         };
         let held = match origin {
-            Origin::Member(held) => held,
+            Origin::Member { held, .. } => held,
             Origin::File(_) => own.as_deref(),
         };
+        let root = match origin {
+            Origin::File(_) => self.plan.root.as_deref(),
+            Origin::Member { .. } => None,
+        };
+        let stored_at = match origin {
+            Origin::Member { stored_at, .. } => stored_at,
+            Origin::File(_) => None,
+        };
         let is_named = origin.is_named();
-        let provenance = Provenance { path: &path, file, siblings, held, is_named, jit: None };
+        let provenance =
+            Provenance { path: &path, file, siblings, held, root, stored_at, is_named, jit: None };
         self.check_as(bytes, provenance, foreign)
     }
 

@@ -232,8 +232,10 @@ impl<'a> Crew<'a> {
 
     /// Checks a member of a package.
     pub(super) fn check_member<P: Product>(&self, member: Member<'_>) -> Vec<Outcome<P>> {
-        let Member { object: Object { path, kind, bytes, lacks }, held, pass: _pass } = member;
-        let origin = Origin::Member(held.as_deref());
+        let Member { object: Object { path, kind, bytes, stored_at, lacks }, held, pass: _pass } = member;
+        // Nothing maps what is within an archive.
+        let stored_at = stored_at.filter(|_| kind == Kind::Elf);
+        let origin = Origin::Member { held: held.as_deref(), stored_at };
         let check = || match kind {
             Kind::Elf => {
                 let mut outcomes = vec![self.check_bytes(&bytes, path.clone(), origin)];

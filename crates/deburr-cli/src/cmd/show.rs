@@ -50,8 +50,16 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
     let place = ListingPlace::parse(&options.place);
     let list = |object: &[u8], path: &str, file: Option<&Path>, jit: Option<JitPart<'_>>| {
-        let provenance =
-            Provenance { path, file, siblings: Siblings::default(), held: None, is_named: true, jit };
+        let provenance = Provenance {
+            path,
+            file,
+            siblings: Siblings::default(),
+            held: None,
+            root: None,
+            stored_at: None,
+            is_named: true,
+            jit,
+        };
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };

@@ -8,5 +8,6 @@ pub(crate) mod held;
 pub(crate) mod image_layout;
 pub(crate) mod mapped;
 pub(crate) mod pairs;
+pub(crate) mod root;
 pub(crate) mod source_lines;
 pub(crate) mod walk;

@@ -63,6 +63,9 @@ pub(crate) fn write(
     if let Some(compiled) = &listing.compiled {
         writeln!(out, "  {compiled}")?;
     }
+    if let Some(runtime) = &listing.runtime {
+        writeln!(out, "  file: {}", printable(&runtime.to_string()))?;
+    }
     let columns = Columns::of(listing, layout);
     let mut last_source: Option<&SourceLocation> = None;
     for line in &listing.insns {

@@ -31,9 +31,10 @@ pub use demangle::demangle;
 pub use error::Error;
 pub use lines::SourceLines;
 pub use linkage::{Described, Describer, Linkage, described};
-pub use loading::needed::{Needed, needed};
+pub use loading::needed::{Needed, interpreter, needed};
 pub use loading::pages::{Misfit, PAGE_SIZES, Pages, pages};
 pub use loading::rights::{Rights, rights};
+pub use loading::runtime::{Runtime, STATIC_TLS_RESERVE};
 pub use loading::undefined::{NeededVersion, Undefined, needed_versions, undefined};
 pub use made::Producers;
 pub use model::{

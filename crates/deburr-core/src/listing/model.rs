@@ -2,7 +2,7 @@
 
 use crate::insn::text::Syntax;
 use crate::profile::Share;
-use crate::report::{Hex, PlacedFinding, Report, SourceLocation};
+use crate::report::{Hex, PlacedFinding, Report, Runtime, SourceLocation};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -80,6 +80,9 @@ pub struct Listing {
     /// How it was compiled, and what says so; `None` for code of no function, and where that was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiled: Option<String>,
+    /// What the file takes from its process, or brings to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// How many instructions it has.
     pub instructions: usize,
     /// Those shown, by address; those of split-off parts among them.

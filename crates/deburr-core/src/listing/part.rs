@@ -89,6 +89,7 @@ impl Part<'_> {
             arch: image.arch.name(),
             function,
             compiled: None,
+            runtime: None,
             instructions: insns.len(),
             skipped_after: insns.len() - last.map_or(0, |last| last + 1),
             insns: listed,

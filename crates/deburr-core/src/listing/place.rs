@@ -47,8 +47,9 @@ pub fn listing(
                     Region::Loose(_) => None,
                 };
                 let part = Part { file, function, focus, view, permitted: permitted(image, request) };
+                let runtime = report.runtime;
                 let listing = part.listing(report.findings, lines.as_ref());
-                Shown::Listing(Box::new(Listing { compiled, ..listing }))
+                Shown::Listing(Box::new(Listing { compiled, runtime, ..listing }))
             }
             Found::Several(candidates) => Shown::Several(candidates),
             Found::Nowhere => Shown::Nowhere(file.names().map(|(_, name)| image::demangle(name)).collect()),

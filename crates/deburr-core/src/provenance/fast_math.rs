@@ -90,13 +90,20 @@ fn places(image: &Image<'_>) -> Vec<Svma> {
     found
 }
 
-/// Whether an x86-64 instruction is `ldmxcsr` (2) or `stmxcsr` (3), by the digit of its opcode.
+/// Whether an x86-64 instruction is `ldmxcsr` (2) or `stmxcsr` (3), by the digit of its opcode. A displacement or an immediate may have the same
+/// bytes.
 fn mxcsr_digit(image: &Image<'_>, insn: &Insn) -> Option<u8> {
     let bytes = image.bytes_at(insn.svma)?.get(..insn.length.into())?;
-    let at = bytes.iter().position(|&byte| byte == 0xae)?;
-    let is_opcode = matches!(bytes.get(at.checked_sub(1)?), Some(0x0f | 0xf8 | 0x78));
-    let modrm = bytes.get(at + 1)?;
-    (is_opcode && modrm >> 6 != 3).then_some(modrm >> 3 & 7).filter(|digit| matches!(digit, 2 | 3))
+    // Prefixes for segments and addresses, and REX. What has an operand-size or a repeat prefix is another instruction.
+    let is_prefix = |byte: u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64 | 0x65 | 0x67);
+    let opcode = bytes.get(bytes.iter().take_while(|&&byte| is_prefix(byte)).count()..)?;
+    let modrm = match *opcode {
+        [0x0f, 0xae, modrm, ..] | [0xc5, 0xf8 | 0x78, 0xae, modrm, ..] => modrm,
+        // The map of two-byte opcodes, and vectors of 128 bits without a prefix.
+        [0xc4, map, 0xf8 | 0x78, 0xae, modrm, ..] if map & 0x1f == 1 => modrm,
+        _ => return None,
+    };
+    (modrm >> 6 != 3).then_some(modrm >> 3 & 7).filter(|digit| matches!(digit, 2 | 3))
 }
 
 /// The last instruction of a function that changes the control register, and whether it sets bits that make numbers zero.

@@ -25,6 +25,8 @@ pub struct FrameUse {
     pub held: u32,
     /// Jumps to the next instruction, or that a branch before them skips.
     pub idle_jumps: u32,
+    /// General registers of the caller that were stored before anything else wrote to them, without the frame pointer and the link register.
+    pub saved: u32,
 }
 
 impl FrameUse {
@@ -87,6 +89,8 @@ struct Frame {
     next_slot: usize,
     /// Argument registers that still hold their argument.
     arguments: RegSet,
+    /// Registers of the caller that still hold what the caller left in them.
+    callers: RegSet,
     found: FrameUse,
 }
 
@@ -103,6 +107,7 @@ impl Frame {
             slots: [None; MAX_SLOTS],
             next_slot: 0,
             arguments: arguments(arch),
+            callers: callers(arch),
             found: FrameUse::default(),
         }
     }
@@ -146,6 +151,12 @@ impl Frame {
             }
             _ => {}
         }
+        let is_on_stack = |memory: Memory| memory.write && memory.base == Some(self.stack_pointer);
+        if insn.operation == Operation::Push || insn.memory.is_some_and(is_on_stack) {
+            self.found.saved +=
+                insn.src.into_iter().flatten().filter(|source| self.callers.contains(*source)).count() as u32;
+        }
+        self.callers = self.callers.minus(insn.writes);
         self.arguments = self.arguments.minus(insn.writes);
         let is_call = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
         if is_call {
@@ -213,6 +224,15 @@ fn arguments(arch: Arch) -> RegSet {
     (0..8).fold(set, |set, n| set.with(Reg::vector(n)))
 }
 
+/// The registers that a function gives back as it found them, without the frame pointer: psABI for x86-64, 3.2.1; AAPCS64, 6.1.1.
+fn callers(arch: Arch) -> RegSet {
+    let (others, range) = match arch {
+        Arch::X86_64 => (RegSet::EMPTY.with(Reg::general(3)), 12..16),
+        Arch::Aarch64 => (RegSet::EMPTY, 19..29),
+    };
+    range.fold(others, |set, n| set.with(Reg::general(n)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +259,14 @@ mod tests {
         // stp x0, x1, [sp, #16]; ldr x8, [sp, #24]
         let found = of(Arch::Aarch64, "e0 07 01 a9 e8 0f 40 f9");
         assert_eq!((found.arguments, found.held), (2, 1));
+    }
+
+    #[test]
+    fn registers_of_the_caller_count_as_long_as_they_are_its() {
+        // push rbp; mov rbp, rsp; push r15; push r14; push rbx; xor r12d, r12d; push r12
+        assert_eq!(x86("55 48 89 e5 41 57 41 56 53 45 31 e4 41 54").saved, 3);
+        // stp x29, x30, [sp, #-48]!; stp x19, x20, [sp, #16]; str x21, [sp, #32]
+        assert_eq!(of(Arch::Aarch64, "fd 7b bd a9 f3 53 01 a9 f5 13 00 f9").saved, 3);
     }
 
     #[test]

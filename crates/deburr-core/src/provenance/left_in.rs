@@ -3,6 +3,7 @@
 //! In: an image, its functions, and what other files are to define. Out: [`Instrumentation`] by kind, and [`Assertions`]. The names of
 //! functions decide, which the compiler calls and no program does by itself; messages where a stripped file has no names.
 
+use super::Origins;
 use super::source::Source;
 use crate::address::CodeOffset;
 use crate::image::{Kind, Undefined};
@@ -176,13 +177,17 @@ impl Instrumentation {
 }
 
 impl Assertions {
-    /// Those of a file. A program that is linked statically has those of its C library, too.
+    /// Those of a file, without what a runtime that is linked into it asserts: glibc's allocator does.
     pub(crate) fn of(source: &Source<'_, '_>) -> Assertions {
         let image = source.image;
         if image.build.is_linux_kernel {
             return Assertions::default();
         }
-        let calls = source.calls(&|name| ASSERTIONS.contains(&name));
+        let mut calls = source.calls(&|name| ASSERTIONS.contains(&name));
+        if !calls.is_empty() {
+            let origins = Origins::of(image);
+            calls.retain(|call| origins.at(image, source.program, image.svma(call.from), None).is_none());
+        }
         let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
         for call in &calls {
             *by_name.entry(call.name.to_owned()).or_default() += 1;

@@ -66,6 +66,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         offered: None,
         atomics: None,
         build: build(image),
+        runtime: None,
         findings: Vec::new(),
         profile: None,
         allowed: 0,

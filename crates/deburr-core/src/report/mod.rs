@@ -16,6 +16,7 @@ pub(crate) mod weigh;
 
 pub use crate::function::reach::{Cause, GuardKind, Reach};
 pub use crate::image::lines::SourceLocation;
+pub use crate::image::{Runtime, STATIC_TLS_RESERVE};
 pub use crate::profile::{Share, WeighedBy, Weight};
 pub use crate::provenance::Origin;
 pub use answer::{Answer, OnBaseline, UnreadPayload};

@@ -2,7 +2,7 @@
 
 use crate::danger::StatedClaim;
 use crate::finding::{self, Evidence, Severity};
-use crate::image::demangle;
+use crate::image::{Runtime, demangle};
 use crate::profile::{Share, Weight};
 use crate::provenance::Origin;
 use crate::remedy::Maker;
@@ -836,6 +836,9 @@ pub struct Report {
     pub atomics: Option<Atomics>,
     /// Who built it.
     pub build: Build,
+    /// What it takes from its process, or brings to it; `None` of code made at run time, of objects, and where there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Runtime>,
     /// The findings, by address.
     pub findings: Vec<PlacedFinding>,
     /// What a profile saw of it, where there was one; the findings are in the order of their weights then.

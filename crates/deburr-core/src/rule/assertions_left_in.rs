@@ -1,11 +1,12 @@
-//! `assertions-left-in`: assertions, and Rust's overflow checks, in a file that is shipped. One finding a file.
+//! `assertions-left-in`: assertions, and Rust's overflow checks, in a file that is shipped. One finding a file, and one more where the same
+//! file for another Python or architecture, or of another version, has none.
 
-use super::{Context, Rule, functions};
-use crate::finding::{Finding, Severity, Value};
+use super::{Across, Context, FileAssertions, FileFacts, Needs, Rule, functions};
+use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
-use crate::provenance::Assertions;
 use crate::remedy::{Compiler, Remedy};
+use std::collections::BTreeMap;
 
 /// Assertions of a file that are reported: a few are meant to stay.
 const LEAST_CALLS: u64 = 10;
@@ -16,22 +17,25 @@ const LEAST_MESSAGES: u64 = 3;
 pub(super) const RULE: Rule = Rule {
     id: "assertions-left-in",
     summary: "assertions or overflow checks in a file that is shipped",
-    severity: "note",
+    severity: "note; warning where the same file elsewhere in the run has none",
     page: include_str!("../../pages/assertions-left-in.md"),
     remedies: &[
         Remedy::new(Compiler::Gcc, (1, 0), "-DNDEBUG"),
         Remedy::new(Compiler::Clang, (1, 0), "-DNDEBUG"),
         Remedy::new(Compiler::Rustc, (1, 0), "-C debug-assertions=off"),
     ],
-    preview: true,
+    preview: false,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),
 };
 
+/// What it does at the end of a run.
+pub(super) const ACROSS: Across = Across { rule: RULE.id, needs: Needs::Assertions, check: across };
+
 fn finding(context: &Context<'_>) -> Option<Finding> {
     let image = context.image;
-    let found = context.of_build(Assertions::of);
+    let found = context.assertions();
     let has_calls = found.calls >= LEAST_CALLS;
     let has_checks = found.overflow_messages >= LEAST_MESSAGES;
     if !has_calls && !has_checks {
@@ -60,4 +64,146 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         ("overflow_messages", Value::Number(found.overflow_messages)),
     ];
     Some(context.finding(RULE.id, Severity::Note, at, message, evidence))
+}
+
+/// The file as a package of another Python, architecture or version has it, too: the project, the last folder, and the name up to its first dot.
+/// `None` where the path has no folder.
+fn kin(path: &str) -> Option<(String, &str)> {
+    let (package, member) = path.split_once('!').unwrap_or(("", path));
+    let package = package.rsplit('/').next().unwrap_or(package);
+    // `NAME_VERSION_ARCH.deb`, and `NAME-VERSION…` of wheels and others.
+    let end = if package.ends_with(".deb") { '_' } else { '-' };
+    let project = package.split(end).next().unwrap_or(package).to_lowercase();
+    let member = member.rsplit('!').next().unwrap_or(member);
+    let (folders, name) = member.rsplit_once('/')?;
+    let folder = folders.rsplit('/').next().unwrap_or(folders);
+    let is_triplet = ["x86_64", "aarch64", "amd64", "arm64"].iter().any(|arch| folder.contains(arch));
+    let folder = if is_triplet { "" } else { folder };
+    Some((format!("{project}!{folder}"), name.split('.').next().unwrap_or(name)))
+}
+
+/// A file, and its assertions.
+type Counted<'f> = (&'f FileFacts, &'f FileAssertions);
+
+/// Files with assertions, each with a file of the same name that has none, and about as many functions.
+fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
+    let mut groups: BTreeMap<(String, &str), Vec<Counted<'_>>> = BTreeMap::new();
+    for file in files {
+        if let (Some(assertions), Some(kin)) = (&file.assertions, kin(&file.path)) {
+            groups.entry(kin).or_default().push((file, assertions));
+        }
+    }
+    let mut found = Vec::new();
+    for members in groups.into_values() {
+        let without: Vec<_> =
+            members.iter().filter(|(_, it)| it.calls == 0 && it.overflow_messages == 0).collect();
+        let with = members
+            .iter()
+            .filter(|(_, it)| it.calls >= LEAST_CALLS || it.overflow_messages >= LEAST_MESSAGES);
+        for (file, assertions) in with {
+            // Smaller: assertions are code, and what is inlined without them has no function.
+            let is_as_large = |(_, other): &&&Counted<'_>| {
+                let (few, many) =
+                    (other.functions.min(assertions.functions), other.functions.max(assertions.functions));
+                few * 2 >= many
+            };
+            if let Some((other, there)) = without.iter().find(is_as_large) {
+                found.push(compared((file, assertions), (other, there)));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.at.path.cmp(&other.at.path));
+    found
+}
+
+fn compared((file, assertions): Counted<'_>, (other, there): Counted<'_>) -> AcrossFinding {
+    let located = |file: &FileFacts, at: &FileAssertions| Located {
+        path: file.path.clone(),
+        function: at.function.clone(),
+        section: None,
+        address: at.first.0,
+    };
+    let what = match assertions.calls {
+        0 => "overflow checks of Rust".to_owned(),
+        calls => format!("{calls} assertions"),
+    };
+    AcrossFinding {
+        rule: RULE.id,
+        severity: Severity::Warning,
+        message: format!("{what}, and none in {}", other.path).into(),
+        evidence: Evidence::from([
+            ("calls", Value::Number(assertions.calls)),
+            ("overflow_messages", Value::Number(assertions.overflow_messages)),
+            ("functions", Value::Number(assertions.functions)),
+            ("other_functions", Value::Number(there.functions)),
+        ]),
+        at: located(file, assertions),
+        other: located(other, there),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Svma;
+    use deburr_cpu::{Arch, FeatureSet};
+
+    fn file(path: &str, calls: u64, functions: u64) -> FileFacts {
+        FileFacts {
+            path: path.into(),
+            arch: Arch::X86_64,
+            guaranteed: FeatureSet::default(),
+            shapes: [].into(),
+            claim: None,
+            assertions: Some(FileAssertions {
+                calls,
+                overflow_messages: 0,
+                first: Svma(0x10),
+                function: None,
+                functions,
+            }),
+        }
+    }
+
+    fn pairs(files: &[FileFacts]) -> Vec<(String, String)> {
+        let found = across(files);
+        found.iter().map(|it| (it.at.path.to_string(), it.other.path.to_string())).collect()
+    }
+
+    #[test]
+    fn a_file_is_compared_with_itself_for_another_python_architecture_and_version() {
+        let bad = "d/propcache-0.5.2-cp311-cp311-manylinux_2_17_x86_64.whl!propcache/_helpers_c.cpython-311-x86_64-linux-gnu.so";
+        let good = [
+            "d/propcache-0.4.1-cp311-cp311-manylinux_2_17_x86_64.whl!propcache/_helpers_c.cpython-311-x86_64-linux-gnu.so",
+            "d/propcache-0.5.2-cp312-cp312-manylinux_2_17_aarch64.whl!propcache/_helpers_c.cpython-312-aarch64-linux-gnu.so",
+        ];
+        for good in good {
+            assert_eq!(pairs(&[file(bad, 54, 250), file(good, 0, 180)]), [(bad.to_owned(), good.to_owned())]);
+        }
+        let (bad, good) = (
+            "libf1_2_arm64.deb!usr/lib/aarch64-linux-gnu/libf.so.1.2",
+            "libf1_2_amd64.deb!usr/lib/x86_64-linux-gnu/libf.so.1.3",
+        );
+        assert_eq!(pairs(&[file(good, 0, 100), file(bad, 10, 100)]).len(), 1);
+    }
+
+    #[test]
+    fn files_of_one_name_in_other_projects_and_of_other_sizes_are_not_compared() {
+        let bad = "a-1-cp311-cp311-linux_x86_64.whl!a/_core.so";
+        for other in [
+            "b-1-cp311-cp311-linux_x86_64.whl!a/_core.so",
+            "a-1-cp312-cp312-linux_x86_64.whl!b/_core.so",
+            "_core.so",
+        ] {
+            assert_eq!(pairs(&[file(bad, 54, 250), file(other, 0, 250)]), [], "{other}");
+        }
+        let same = "a-2-cp311-cp311-linux_x86_64.whl!a/_core.so";
+        // A stub, and a file that has some.
+        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 0, 20)]), []);
+        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 1, 250)]), []);
+        // Too few to tell.
+        assert_eq!(pairs(&[file(bad, 9, 250), file(same, 0, 250)]), []);
+        let message = across(&[file(bad, 54, 250), file(same, 0, 250)]).remove(0).message;
+        assert_eq!(&*message, format!("54 assertions, and none in {same}"));
+    }
 }

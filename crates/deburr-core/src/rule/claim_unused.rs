@@ -1,6 +1,6 @@
 //! `claim-unused`: a package that says that it is for machines of a higher level, and none of whose code needs one.
 
-use super::{Across, Context, FileFacts, Rule};
+use super::{Across, Context, FileFacts, Needs, Rule};
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
 use crate::insn::{ClassSet, sweep::Wants};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What it does at the end of a run, when all files of a package are known.
-pub(super) const ACROSS: Across = Across { rule: RULE.id, needs_shapes: false, check: across };
+pub(super) const ACROSS: Across = Across { rule: RULE.id, needs: Needs::Claim, check: across };
 
 fn check(_: &Context<'_>) -> Vec<Finding> {
     Vec::new()
@@ -80,6 +80,7 @@ mod tests {
             guaranteed: FeatureSet::default(),
             shapes: [].into(),
             claim: Some(claim),
+            assertions: None,
         }
     }
 

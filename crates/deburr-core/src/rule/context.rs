@@ -14,7 +14,7 @@ use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage, Undefined, undefined};
 use crate::insn::sweep::Wants;
-use crate::provenance::{Optimisation, Source};
+use crate::provenance::{Assertions, Optimisation, Source};
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
@@ -24,10 +24,21 @@ use std::sync::Arc;
 pub struct Across {
     /// The id of the rule that it belongs to.
     pub rule: &'static str,
-    /// Whether it compares functions.
-    pub needs_shapes: bool,
+    /// What it compares.
+    pub needs: Needs,
     /// Runs it over the facts of a run.
     pub check: fn(&[FileFacts]) -> Vec<AcrossFinding>,
+}
+
+/// What a comparison of files needs to know of each, beyond what costs nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// What is claimed of the file.
+    Claim,
+    /// Its functions that compute.
+    Shapes,
+    /// Its assertions.
+    Assertions,
 }
 
 /// What comparisons need to know of one file: little, since those of a whole run are held together.
@@ -43,6 +54,23 @@ pub struct FileFacts {
     pub shapes: Arc<[Shape]>,
     /// What is claimed of it.
     pub claim: Option<FileClaim>,
+    /// Its assertions, where a rule compares them.
+    pub assertions: Option<FileAssertions>,
+}
+
+/// The assertions of a file, and how large it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAssertions {
+    /// Calls of functions that report a failed assertion.
+    pub calls: u64,
+    /// Messages of Rust's overflow checks.
+    pub overflow_messages: u64,
+    /// The first call, or where the file's code begins.
+    pub first: Svma,
+    /// The name of the function that is there, as the file has it.
+    pub function: Option<Arc<str>>,
+    /// Functions of the file.
+    pub functions: u64,
 }
 
 /// What is claimed of a file, and whether it is used.
@@ -90,6 +118,10 @@ pub struct Context<'a> {
     ///
     /// [`counts_when_hot`]: super::counts_when_hot
     pub is_profiled: bool,
+    /// As [`Request::missing_interpreter`](crate::Request::missing_interpreter).
+    pub missing_interpreter: Option<&'a str>,
+    /// As [`Request::stored_at`](crate::Request::stored_at).
+    pub stored_at: Option<u64>,
     /// Ids of the rules that the user names.
     pub named: &'a [&'a str],
     /// Worked out once, for the first user.
@@ -105,6 +137,7 @@ pub struct Shared<'a> {
     linkage: OnceCell<Linkage<'a>>,
     optimisation: OnceCell<Optimisation>,
     undefined: OnceCell<Vec<Undefined<'a>>>,
+    assertions: OnceCell<Assertions>,
 }
 
 impl<'a> Context<'a> {
@@ -176,6 +209,11 @@ impl<'a> Context<'a> {
         self.shared.optimisation.get_or_init(|| self.of_build(Optimisation::of_source))
     }
 
+    /// The assertions in the file; worked out once, for the first user.
+    pub(crate) fn assertions(&self) -> &Assertions {
+        self.shared.assertions.get_or_init(|| self.of_build(Assertions::of))
+    }
+
     /// What other files are to define; worked out once, for the first user.
     pub fn undefined(&self) -> &[Undefined<'a>] {
         self.shared.undefined.get_or_init(|| undefined(self.image.bytes).unwrap_or_default())
@@ -211,18 +249,36 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// What comparisons need to know of the file; its shapes are worked out once, for the first user who wants them.
-    pub fn facts(&self, has_shapes: bool) -> FileFacts {
+    fn file_assertions(&self) -> Option<FileAssertions> {
+        let (image, program, found) = (self.image, self.program, self.assertions());
+        let first = match found.first {
+            Some(first) => image.svma(first),
+            None => self.start()?,
+        };
+        let function = program.function_at(image.code_offset(first)?);
+        Some(FileAssertions {
+            calls: found.calls,
+            overflow_messages: found.overflow_messages,
+            first,
+            function: function.and_then(|function| program.name(function, image)).map(Arc::from),
+            functions: program.functions().iter().filter(|function| !function.is_part()).count() as u64,
+        })
+    }
+
+    /// What comparisons need to know of the file; its shapes and assertions are worked out once, for the first user who wants them.
+    pub fn facts(&self, needs: &[Needs]) -> FileFacts {
         let stated = self.target.unwrap_or_default().union(self.baseline.unwrap_or_default());
+        let are_wanted = |what: Needs| needs.contains(&what);
         FileFacts {
             path: "".into(),
             arch: self.image.arch,
             guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
-            shapes: match has_shapes {
+            shapes: match are_wanted(Needs::Shapes) {
                 true => self.shared.shapes.get_or_init(|| self.shapes()).clone(),
                 false => Arc::default(),
             },
             claim: self.claim.map(|claim| self.file_claim(claim)),
+            assertions: are_wanted(Needs::Assertions).then(|| self.file_assertions()).flatten(),
         }
     }
 }

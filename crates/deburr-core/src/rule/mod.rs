@@ -40,7 +40,7 @@ mod wfe_without_event;
 mod yield_in_spin_loop;
 
 use context::functions;
-pub use context::{Across, Context, FileClaim, FileFacts, Rule, Shared};
+pub use context::{Across, Context, FileAssertions, FileClaim, FileFacts, Needs, Rule, Shared};
 
 /// All rules.
 pub const RULES: &[Rule] = &[
@@ -138,7 +138,7 @@ pub fn counts_when_hot(id: &str, when_hot: &[&str], context: &Context<'_>) -> bo
 }
 
 /// What rules do in addition at the end of a run, when all files are known.
-pub const ACROSS: &[Across] = &[claim_unused::ACROSS, scalar_twin::ACROSS];
+pub const ACROSS: &[Across] = &[assertions_left_in::ACROSS, claim_unused::ACROSS, scalar_twin::ACROSS];
 
 /// The rule with an id.
 pub fn find(id: &str) -> Option<&'static Rule> {

@@ -4,7 +4,7 @@ use super::{Context, Rule};
 use crate::address::Svma;
 use crate::finding::{Finding, Value};
 use crate::image::loading::pages::Reason;
-use crate::image::{Misfit, PAGE_SIZES, pages};
+use crate::image::{Kind, Misfit, PAGE_SIZES, pages};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::allocator::largest_page;
 use crate::remedy::{Compiler, Remedy};
@@ -13,6 +13,9 @@ use deburr_cpu::Arch;
 /// The largest pages of Android, in bytes.
 const PAGE_OF_ANDROID: u64 = 1 << 14;
 
+/// Where the fault is that a linker's flag removes.
+const SEGMENTS: &str = "segments";
+
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "page-size",
@@ -20,15 +23,16 @@ pub(super) const RULE: Rule = Rule {
     severity: "note; error where the package claims to be for machines with such pages",
     page: include_str!("../../pages/page-size.md"),
     remedies: &[
-        Remedy::new(Compiler::Gcc, (1, 0), "-Wl,-z,max-page-size=65536"),
-        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,max-page-size=65536"),
-        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,max-page-size=65536"),
+        Remedy::new(Compiler::Gcc, (1, 0), "-Wl,-z,max-page-size=65536").only("place", SEGMENTS),
+        Remedy::new(Compiler::Clang, (1, 0), "-Wl,-z,max-page-size=65536").only("place", SEGMENTS),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C link-arg=-Wl,-z,max-page-size=65536")
+            .only("place", SEGMENTS),
     ],
     preview: false,
     // It runs there or it does not.
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
-    check: |context| segments(context).into_iter().chain(allocator(context)).collect(),
+    check: |context| [segments(context), stored(context), allocator(context)].into_iter().flatten().collect(),
 };
 
 /// What is said of the segments.
@@ -42,6 +46,7 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
         ("page", Value::Number(misfit.page)),
         ("largest_page", Value::Number(misfit.largest_page())),
         ("segment", Value::Number(misfit.segment as u64)),
+        ("place", Value::Text(SEGMENTS.into())),
         ("cause", Value::Text(cause(misfit).into())),
     ];
     let or_larger =
@@ -49,6 +54,30 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
     let message =
         format!("cannot be loaded where pages have {}{or_larger}: {}", size(misfit.page), reason(misfit));
     Some(finding(context, start, misfit.page, message, evidence))
+}
+
+/// What is said of a library's place in an application for Android, whose loader maps whole pages from there.
+fn stored(context: &Context<'_>) -> Option<Finding> {
+    let at = context.stored_at?;
+    let is_android = context.image.kind == Kind::SharedObject && pages(context.image.bytes).ok()?.is_android;
+    let page = PAGE_SIZES.into_iter().filter(|page| *page <= PAGE_OF_ANDROID).find(|page| at % page != 0)?;
+    let largest = PAGE_SIZES.into_iter().rev().find(|&size| size < page).unwrap_or(0);
+    let or_larger = if page < PAGE_OF_ANDROID { " or larger" } else { "" };
+    let size = size(page);
+    let message = format!(
+        "cannot be mapped from its application where pages have {size}{or_larger}: it is stored at {at:#x}, which is no multiple of {size}"
+    );
+    let evidence = vec![
+        ("page", Value::Number(page)),
+        ("largest_page", Value::Number(largest)),
+        ("stored_at", Value::Number(at)),
+        ("place", Value::Text("application".into())),
+        ("cause", Value::Text("zip-alignment".into())),
+    ];
+    is_android
+        .then(|| context.start())
+        .flatten()
+        .map(|start| finding(context, start, page, message, evidence))
 }
 
 /// What is said of jemalloc, which has the size of a page from the machine that it was built on or for.
@@ -62,7 +91,11 @@ fn allocator(context: &Context<'_>) -> Option<Finding> {
         "jemalloc in it ends the program where pages are larger than {}: it was built for those",
         size(page)
     );
-    let evidence = vec![("largest_page", Value::Number(page)), ("cause", Value::Text("allocator".into()))];
+    let evidence = vec![
+        ("largest_page", Value::Number(page)),
+        ("place", Value::Text("allocator".into())),
+        ("cause", Value::Text("allocator".into())),
+    ];
     Some(finding(context, at, page * 2, message, evidence))
 }
 

@@ -44,7 +44,7 @@ pub(super) const RULE: Rule = Rule {
                 packed_relocations(context, rights, &versions),
             ]
         });
-        let others = [version(context, &versions), python_symbols(context)];
+        let others = [interpreter(context), version(context, &versions), python_symbols(context)];
         by_rights.into_iter().flatten().chain(others).flatten().collect()
     },
 };
@@ -76,6 +76,15 @@ fn text_relocations(context: &Context<'_>, rights: Rights) -> Option<Finding> {
     let message = format!("{who} to load it: it has text relocations, which change code");
     let found = finding(context, TEXT, message, None, Vec::new())?;
     Some(if is_android { Finding { severity: Severity::Error, ..found } } else { found })
+}
+
+/// A program whose interpreter the system does not have that it is for: the kernel says that there is no such file.
+fn interpreter(context: &Context<'_>) -> Option<Finding> {
+    let missing = context.missing_interpreter?;
+    let message = format!("Linux refuses to start it: its interpreter {missing} is not there");
+    let evidence = vec![("interpreter", Value::Text(missing.into()))];
+    let found = finding(context, "interpreter", message, None, evidence)?;
+    Some(Finding { severity: Severity::Error, ..found })
 }
 
 /// A newer version of glibc than the claim promises to run with.

@@ -1,7 +1,7 @@
 //! `scalar-twin`: a function that is compiled to vector code in one place of a run and to scalar code in another. Those
 //! are different files, or two copies in one file. The machines of the scalar copy have the same vectors.
 
-use super::{Across, Context, FileFacts, Rule};
+use super::{Across, Context, FileFacts, Needs, Rule};
 use crate::address::Extent;
 use crate::benchmark::Benchmark;
 use crate::finding::{AcrossFinding, Evidence, Finding, Located, Severity, Value};
@@ -31,13 +31,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What it does at the end of a run.
-pub(super) const ACROSS: Across = Across { rule: RULE.id, needs_shapes: true, check: across };
+pub(super) const ACROSS: Across = Across { rule: RULE.id, needs: Needs::Shapes, check: across };
 
 /// A shape, and the number of its file.
 type Placed<'a> = (usize, &'a Shape);
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let facts = context.facts(true);
+    let facts = context.facts(&[Needs::Shapes]);
     let twins = twins(std::slice::from_ref(&facts));
     let finding = |((_, scalar), (_, vector)): (Placed<'_>, Placed<'_>)| Finding {
         rule: RULE.id,

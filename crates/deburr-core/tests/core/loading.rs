@@ -104,3 +104,57 @@ fn packed_relocations_are_refused_without_the_version_that_says_so() {
         "{findings:?}"
     );
 }
+
+#[test]
+fn what_a_file_takes_from_its_process_is_said_by_names() {
+    let runtime = |name: &str, source: &str, flags: &[&str]| {
+        let library = build(name, source, flags);
+        check(&library, &Request::default()).expect("a library").runtime
+    };
+    let plain = "int f(int x) { return x + 1; }";
+    assert_eq!(runtime("takes-nothing", plain, &LIBRARY), None);
+    // A text that names an allocator is not its message, and threads that only a caller starts are not the library's.
+    let source = "#include <stdlib.h>\n#include <pthread.h>\n\
+        const char *help = \"--malloc=jemalloc|mimalloc\"; pthread_mutex_t m; void *f(void) { pthread_mutex_lock(&m); return malloc(8); }";
+    let found = runtime("takes-memory", source, &LIBRARY).expect("what it takes");
+    assert_eq!((found.allocator.as_deref(), found.starts_threads), (Some("glibc"), false));
+    assert_eq!((found.openmp.len(), found.blas.len(), found.static_tls), (0, 0, None));
+    let source = "#include <stdlib.h>\n#include <pthread.h>\n\
+        int mallctl(void) { return 0; } double dgemm_(void); pthread_t t;\n\
+        void *g(void *p) { return p; }\n\
+        void f(int n) { pthread_create(&t, 0, g, malloc(dgemm_()));\n_Pragma(\"omp parallel for\") for (int i = 0; i < n; i++) g(0); }\n\
+        static __thread char buffer[4096]; char *h(void) { return buffer; }";
+    let flags = ["-O1", "-shared", "-fPIC", "-fno-builtin", "-fopenmp", "-ftls-model=initial-exec"];
+    let found = runtime("takes-all", source, &flags).expect("what it takes");
+    assert_eq!(found.allocator.as_deref(), Some("jemalloc"));
+    assert_eq!(found.openmp, ["libgomp.so.1"]);
+    assert_eq!(found.blas, ["unknown"]);
+    assert_eq!((found.starts_threads, found.static_tls), (true, Some(4096)));
+    let text = "malloc: jemalloc; starts threads; OpenMP: libgomp.so.1; BLAS: unknown; \
+        static TLS: 4096 bytes, more than the 512 that glibc keeps for libraries loaded later";
+    assert_eq!(found.to_string(), text);
+    // The C library that is linked statically.
+    let program = "#include <stdlib.h>\n#include <stdio.h>\nint main(int n, char **a) { puts(malloc(n) ? a[0] : \"\"); return 0; }";
+    let found = runtime("takes-static", program, &["-O1", "-static"]).expect("what it takes");
+    assert_eq!(found.allocator.as_deref(), Some("glibc"));
+}
+
+#[test]
+fn a_library_is_held_to_its_place_in_an_application_if_it_is_for_android() {
+    let found = |name: &str, stored_at: Option<u64>| -> Vec<String> {
+        let path = format!("{}/fixtures/page_size/{name}.o", env!("CARGO_MANIFEST_DIR"));
+        let bytes = std::fs::read(path).expect("a fixture");
+        let request = Request { rules: Some(&["page-size"]), stored_at, ..Request::default() };
+        let report = check(&bytes, &request).expect("a library");
+        report.findings.iter().map(|finding| finding.message.to_string()).collect()
+    };
+    let library = "miss-android";
+    assert_eq!(found(library, None), [""; 0]);
+    assert_eq!(found(library, Some(0x1_c000)), [""; 0]);
+    let expected = "cannot be mapped from its application where pages have 16 KiB: it is stored at 0x1d000, which is no multiple of 16 KiB";
+    assert_eq!(found(library, Some(0x1_d000)), [expected]);
+    let expected = "cannot be mapped from its application where pages have 4 KiB or larger: it is stored at 0xb0, which is no multiple of 4 KiB";
+    assert_eq!(found(library, Some(0xb0)), [expected]);
+    // Other systems do not map it from there.
+    assert_eq!(found("miss-default", Some(0xb0)), [""; 0]);
+}

@@ -13,8 +13,10 @@
 //! | container image | `architecture` and `variant` of each manifest or configuration |
 //! | conda | `subdir`, and a dependency on `_x86_64-microarch-level` |
 //! | npm | `cpu` and `os` of `package.json`, in the folder that all of the archive is in |
+//! | application or library for Android | `targetSdkVersion` of `AndroidManifest.xml`, from 35 on: machines with pages of 16 KiB |
 //! | any | a member's path: `Linux/x86_64/`, `jni/arm64-v8a/` ([`of_path`]) |
 
+pub(crate) mod android;
 mod conda;
 mod deb;
 mod identity;
@@ -49,7 +51,10 @@ pub fn claims(path: &str, bytes: &[u8], limits: &Limits) -> Vec<Claim> {
         Found::Package(Format::Rpm) => one(Artefact::Rpm, rpm::statements(bytes)),
         Found::Package(Format::Zip) => match wheel::statements(path, bytes, &meter) {
             statements if !statements.is_empty() => one(Artefact::Wheel, statements),
-            _ => one(Artefact::Conda, conda::of_zip(bytes, &meter)),
+            _ => match conda::of_zip(bytes, &meter) {
+                statements if !statements.is_empty() => one(Artefact::Conda, statements),
+                _ => one(Artefact::Android, android::statements(bytes, &Meter::new(limits, bytes))),
+            },
         },
         Found::Package(Format::Tar) => match crate::image::archive::find(bytes) {
             Some(archive) => image::claims(path, &archive, &archive.images),

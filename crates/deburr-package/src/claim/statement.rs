@@ -17,6 +17,8 @@ pub enum Artefact {
     Conda,
     /// A package of npm.
     Npm,
+    /// An application or library for Android.
+    Android,
 }
 
 impl Artefact {
@@ -29,6 +31,7 @@ impl Artefact {
             Artefact::Image => "image",
             Artefact::Conda => "conda",
             Artefact::Npm => "npm",
+            Artefact::Android => "android",
         }
     }
 }

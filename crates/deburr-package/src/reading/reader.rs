@@ -86,13 +86,26 @@ pub(crate) struct Reader<'s, S> {
     pub(crate) layer: Option<Covered>,
     /// Whether files that layers above hide are read, too.
     pub(crate) is_every: bool,
+    /// Where the member that is read next is stored in its zip file, for the binary that it may be.
+    pub(crate) stored_at: Option<u64>,
     enter: Enter<S>,
 }
 
 impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S, enter: Enter<S>) -> Reader<'s, S> {
         let package = package.to_owned();
-        Reader { sink, meter, package, members: 0, held: 0, faults: 0, layer: None, is_every: false, enter }
+        Reader {
+            sink,
+            meter,
+            package,
+            members: 0,
+            held: 0,
+            faults: 0,
+            layer: None,
+            is_every: false,
+            stored_at: None,
+            enter,
+        }
     }
 
     /// Reads whatever is at a path.
@@ -147,7 +160,9 @@ impl<'s, S: Sink> Reader<'s, S> {
     /// Reads a binary into memory, and hands it over.
     pub(crate) fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
         let Some((bytes, permit)) = self.binary(path, bytes)? else { return Ok(()) };
-        self.sink.object(Object { path: path.to_owned(), kind, bytes, lacks: false }, permit)?;
+        let object =
+            Object { path: path.to_owned(), kind, bytes, stored_at: self.stored_at.take(), lacks: false };
+        self.sink.object(object, permit)?;
         Ok(())
     }
 
@@ -158,20 +173,21 @@ impl<'s, S: Sink> Reader<'s, S> {
         bytes: Bytes<'_>,
         read: impl FnOnce(&mut Self, &[u8]) -> Flow,
     ) -> Flow {
+        let stored_at = self.stored_at.take();
         if let Bytes::Slice(slice) = bytes
             && is_carrier(slice)
         {
             let (result, lacks) = self.watched(|reader| read(reader, slice))?;
             if let Some((bytes, permit)) = self.binary(path, bytes)? {
                 let path = path.to_owned();
-                self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks }, permit)?;
+                self.sink.object(Object { path, kind: Kind::Elf, bytes, stored_at, lacks }, permit)?;
             }
             return result;
         }
         let Some((bytes, permit)) = self.binary(path, bytes)? else { return Ok(()) };
         let path = path.to_owned();
         if !is_carrier(&bytes) {
-            self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks: false }, permit)?;
+            self.sink.object(Object { path, kind: Kind::Elf, bytes, stored_at, lacks: false }, permit)?;
             return Ok(());
         }
         // No permit is held while more memory is requested.
@@ -182,7 +198,7 @@ impl<'s, S: Sink> Reader<'s, S> {
         let (result, lacks) = self.watched(|reader| read(reader, &bytes))?;
         self.release(&bytes);
         let permit = self.sink.admit(size)?;
-        self.sink.object(Object { path, kind: Kind::Elf, bytes, lacks }, permit)?;
+        self.sink.object(Object { path, kind: Kind::Elf, bytes, stored_at, lacks }, permit)?;
         result
     }
 

@@ -4,6 +4,7 @@
 //! are compared.
 
 use super::reader::{Bytes, Flow, Nesting, Reader};
+use crate::claim::android::maps_libraries;
 use crate::codec::decode::decoded;
 use crate::codec::meter::Meter;
 use crate::member::{Link, Member};
@@ -31,6 +32,8 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nestin
             return reader.skip(path, &format!("zip: no directory at its end, cut off? ({error})"), true);
         }
     };
+    let is_mapped = path.to_ascii_lowercase().ends_with(".apk")
+        && maps_libraries(bytes, &Meter::new(&reader.meter.limits, bytes));
     let mut entries = archive.entries();
     let (mut last, mut encrypted) = (String::new(), 0_u64);
     loop {
@@ -60,7 +63,7 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nestin
             encrypted += 1;
             continue;
         }
-        member(reader, &inner, &archive, &entry, nesting.within())?;
+        member(reader, &inner, (&archive, is_mapped), &entry, nesting.within())?;
     }
     if encrypted > 0 {
         reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
@@ -87,10 +90,11 @@ fn target<S>(
     Some(target)
 }
 
+/// `is_mapped`: whether a loader maps what is stored in it as it is.
 fn member<S: Sink>(
     reader: &mut Reader<'_, S>,
     path: &str,
-    archive: &ZipSliceArchive<&[u8]>,
+    (archive, is_mapped): (&ZipSliceArchive<&[u8]>, bool),
     record: &ZipFileHeaderRecord<'_>,
     nesting: Nesting,
 ) -> Flow {
@@ -105,7 +109,11 @@ fn member<S: Sink>(
             return match sniff(data) {
                 Found::Elf | Found::Archive => {
                     let mut verified = entry.verifying_reader(data);
-                    reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), nesting)
+                    reader.stored_at = is_mapped.then_some(entry.compressed_data_range().0);
+                    let flow =
+                        reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), nesting);
+                    reader.stored_at = None;
+                    flow
                 }
                 _ => reader.content(path, Bytes::Slice(data), nesting),
             };

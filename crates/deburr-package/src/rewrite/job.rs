@@ -117,7 +117,7 @@ impl Job<'_> {
 
     /// Offers a binary: what the member shall hold, and whether that is new.
     pub(super) fn offered(&mut self, name: &[u8], kind: Kind, bytes: Vec<u8>) -> (Vec<u8>, bool) {
-        let object = Object { path: self.inner(name), kind, bytes, lacks: false };
+        let object = Object { path: self.inner(name), kind, bytes, stored_at: None, lacks: false };
         match (self.change)(&object) {
             Some(new) if new != object.bytes => {
                 self.changed.push(object.path);

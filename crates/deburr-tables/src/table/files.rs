@@ -5,7 +5,7 @@ use super::name::Table;
 use super::rowed::{BYTES, FLAG, INSNS, Of, RUN, Rowed, SHARE, TEXT, TEXTS, TIME, count, is, may};
 use deburr_core::Report;
 use deburr_core::listing::FunctionSize;
-use deburr_core::report::{Answer, Atomics, Claim, NeededBy};
+use deburr_core::report::{Answer, Atomics, Claim, NeededBy, Runtime};
 
 /// What is known of a file that was checked.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +56,10 @@ impl<'r> FileRow<'r> {
 
     fn claim(&'r self, of: impl Fn(&'r Claim) -> &'r str) -> Cell<'r> {
         Cell::text(self.report().and_then(|report| report.claim.as_ref()).map(of))
+    }
+
+    fn runtime(&'r self) -> Option<&'r Runtime> {
+        self.report()?.runtime.as_ref()
     }
 
     fn needed_by(&'r self) -> Option<&'r NeededBy> {
@@ -227,6 +231,32 @@ impl Rowed for Files {
         may("properties", TEXTS, "`IBT`, `SHSTK`, `BTI`, `PAC`", "files[].build.properties", |row| {
             row.texts(|it| &it.build.properties)
         }),
+        may("allocator", TEXT, "whose `malloc` it uses", "files[].runtime.allocator", |row| {
+            Cell::text(row.runtime().and_then(|it| it.allocator.as_deref()))
+        }),
+        may(
+            "starts_threads",
+            FLAG,
+            "whether it starts threads by itself",
+            "files[].runtime.starts_threads",
+            |row| {
+                row.report()
+                    .map_or(Cell::Null, |_| Cell::Flag(row.runtime().is_some_and(|it| it.starts_threads)))
+            },
+        ),
+        may("openmp", TEXTS, "libraries of OpenMP that it uses", "files[].runtime.openmp", |row| {
+            Cell::texts(row.runtime().map(|it| it.openmp.as_slice()))
+        }),
+        may("blas", TEXTS, "libraries of linear algebra that it uses", "files[].runtime.blas", |row| {
+            Cell::texts(row.runtime().map(|it| it.blas.as_slice()))
+        }),
+        may(
+            "static_tls",
+            BYTES,
+            "thread-local variables of a library that the loader must place in the static block",
+            "files[].runtime.static_tls",
+            |row| Cell::count(row.runtime().and_then(|it| it.static_tls)),
+        ),
         may(
             "claim_level",
             TEXT,

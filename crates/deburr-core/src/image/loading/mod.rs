@@ -5,5 +5,6 @@ pub mod needed;
 pub mod pages;
 pub(crate) mod python;
 pub mod rights;
+pub mod runtime;
 pub mod undefined;
 pub(crate) mod version;

@@ -4,7 +4,7 @@
 //! "Dynamic Section" and "Shared Object Dependencies".
 
 use crate::image::Error;
-use crate::image::elf::{Elf, string_at};
+use crate::image::elf::{Elf, PT_INTERP, range_of, string_at};
 use deburr_cpu::Arch;
 
 const DT_NEEDED: u64 = 1;
@@ -30,6 +30,14 @@ pub struct Needed<'a> {
     pub rpath: Option<&'a str>,
     /// Folders for this file's own libraries, parted by colons (`DT_RUNPATH`).
     pub runpath: Option<&'a str>,
+}
+
+/// The program that the system starts in order to load this one (`PT_INTERP`), where it names one: `/lib64/ld-linux-x86-64.so.2`.
+pub fn interpreter(bytes: &[u8]) -> Option<&str> {
+    let elf = Elf::parse(bytes).ok()?;
+    let segment = elf.segments.iter().find(|segment| segment.kind == PT_INTERP)?;
+    let text = range_of(bytes, segment.offset, segment.file_size).and_then(|text| string_at(text, 0))?;
+    std::str::from_utf8(text).ok().filter(|text| !text.is_empty())
 }
 
 /// Reads what a file requests from the loader; nothing of a static program or a relocatable object.

@@ -1,8 +1,8 @@
 //! What the sink gets of members before their bytes, and the texts that it wants.
 
 use super::{Taken, taken};
-use crate::making::{deb, gzip, zip};
-use deburr_package::Member;
+use crate::making::{deb, gzip, objects, zip};
+use deburr_package::{Limits, Member, read};
 
 /// An archive of a file with an IMA signature, two links to it, and two lists of which one is too long.
 fn archive() -> Vec<u8> {
@@ -77,4 +77,39 @@ fn members_of_zip_files_come_with_their_links() {
         assert_eq!(members, expected);
         assert_eq!(texts, [("p!a/SUMS".to_owned(), b"x".to_vec())]);
     }
+}
+
+/// A manifest in binary XML with `extractNativeLibs`.
+fn manifest(is_extracted: bool) -> Vec<u8> {
+    let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
+    let map = words(&[0x0008_0180, 12, 0x0101_04ea]);
+    let element = words(&[0x0010_0102, 56, 2, u32::MAX, u32::MAX, 5, 0x0014_0014, 1, 0]);
+    let attribute = words(&[u32::MAX, 0, u32::MAX, 0x12 << 24 | 8, if is_extracted { u32::MAX } else { 0 }]);
+    let size = 8 + map.len() + element.len() + attribute.len();
+    [words(&[0x0008_0003, size as u32]), map, element, attribute].concat()
+}
+
+#[test]
+fn libraries_come_with_their_place_where_an_application_has_them_mapped() {
+    let [object, _] = objects();
+    let places = |path: &str, package: &[u8]| -> Vec<Option<u64>> {
+        let mut taken = Taken::default();
+        assert_eq!(read(path, package, &Limits::default(), &mut taken), Ok(()));
+        taken.objects.iter().map(|object| object.stored_at).collect()
+    };
+    for (is_extracted, is_deflated) in [(false, false), (true, false), (false, true)] {
+        let manifest = manifest(is_extracted);
+        let members = [("AndroidManifest.xml", &manifest[..]), ("lib/x86_64/liba.so", &object)];
+        let package = zip(&members, is_deflated);
+        let begin = package.windows(object.len()).position(|window| window == object);
+        let expected = begin.filter(|_| !is_extracted).map(|at| at as u64);
+        assert_eq!(expected.is_some(), !is_extracted && !is_deflated);
+        assert_eq!(places("a.APK", &package), [expected]);
+        assert_eq!(places("a.aar", &package), [None]);
+        // In a package of applications, as one of them has it.
+        let set = zip(&[("base.apk", &package[..])], false);
+        assert_eq!(places("a.apks", &set), [expected]);
+    }
+    let without = zip(&[("lib/x86_64/liba.so", &object[..])], false);
+    assert_eq!(places("a.apk", &without), [None]);
 }

@@ -225,6 +225,7 @@ fn package_without_a_change_is_the_same_and_every_binary_is_shown() {
                     path: object.path.clone(),
                     kind: object.kind,
                     bytes: object.bytes.clone(),
+                    stored_at: object.stored_at,
                     lacks: object.lacks,
                 });
                 // The same bytes are no change either.
