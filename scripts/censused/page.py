@@ -27,6 +27,18 @@ FOUND = [
     ("claim-exceeded", "code above the claim", True),
 ]
 
+# Rules about how a file was built, with what they find. All findings count.
+BUILDS = [
+    ("unoptimised-code", "code that no optimiser has seen"),
+    ("assertions-left-in", "ten assertions or more, or overflow checks"),
+    ("instrumentation-left-in", "tracing, sanitizers, coverage"),
+    ("interposable-call", "calls of own exported functions through the PLT"),
+    ("tls-by-call", "calls of `__tls_get_addr`"),
+    ("refused-by-loader", "files that a loader refuses"),
+    ("page-size", "files that larger pages stop"),
+    ("fast-math-at-load", "libraries that flush subnormal numbers"),
+]
+
 
 def write(folder):
     figures = results.load()
@@ -75,6 +87,12 @@ class Census:
     def rows(self, query, group):
         return [row for row in self.figures[query] if row["group"] == group.name]
 
+    def built(self, group, rule):
+        """Packages, files and calls with findings of a rule about builds, without packages for development and tests; and packages of these."""
+        row = self.row("builds", group, rule=rule, is_for_development=False) or {"packages": 0, "files": 0, "counted": 0}
+        apart = self.row("builds", group, rule=rule, is_for_development=True) or {"packages": 0}
+        return row["packages"], row["files"], row["counted"], apart["packages"]
+
     def found(self, group, rule, is_strict):
         """Packages with findings of a rule, and findings; of a strict one only warnings and errors, of which a rule has one kind."""
         severity = {"claim-exceeded": "error"}.get(rule, "warning")
@@ -112,7 +130,7 @@ def page(figures):
              "`deburr scan --baseline claim`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
              "A share is one of the packages that hold code of the architecture. It says what code is there, and nothing about its speed.", ""]
     lines += [*summary(census, figures["levels"]["gains"]), ""]
-    for part in (sample, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
+    for part in (sample, builds, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
         lines += [*part(census), ""]
     return lines[:-1]
 
@@ -131,7 +149,19 @@ def summary(census, gains):
     [bundled] = census.figures["bundled"]
     shares_of_code = sorted(row["percent_of_code"] for row in gains)
     exceeded = [row["right"] for row in readings() if row["rule"] == "claim-exceeded"]
-    return [f"- Calls of outlined atomics are what is found most: in {shares(of('outlined-atomic', False), ARM)}, {calls:,} calls.",
+    def built(rule):
+        return lambda group: census.built(group, rule)[0]
+
+    def calls_of(rule):
+        return sum(census.built(group, rule)[2] for group in GROUPS)
+
+    refused = sum(census.built(group, "refused-by-loader")[1] for group in GROUPS)
+    return [f"- Code that no optimiser has seen, a tenth of a file or 32 KiB: in {shares(built('unoptimised-code'), GROUPS)}.",
+            f"- Assertions: ten or more in a file, in {shares(built('assertions-left-in'), GROUPS)}, {calls_of('assertions-left-in'):,} calls.",
+            f"- Calls of a library's own exported functions that another library could replace: in {shares(built('interposable-call'), GROUPS)}, "
+            f"{calls_of('interposable-call'):,} calls.",
+            f"- Files that the loader of a system refuses, or may refuse: {refused}, in {shares(built('refused-by-loader'), GROUPS)}.",
+            f"- Calls of outlined atomics are in {shares(of('outlined-atomic', False), ARM)}, {calls:,} calls.",
             f"- Loops of load-exclusive and store-exclusive with no LSE path are in {shares(of('llsc-loop', True), ARM)}. Of {bundled['packages']} wheels, "
             f"{bundled['bundled']} have them only in libraries that were put into the wheel.",
             f"- `yield` in spin loops, which most cores ignore: {shares(of('yield-in-spin-loop', True), ARM)}.",
@@ -160,6 +190,37 @@ def sample(census):
               "Packages without code are kept in the lists: they hold scripts, data, or programs of another architecture alone."]
     missing = [f"{row['files']} files of {group.title} ({row['error']})" for group in GROUPS for row in census.rows("not-checked", group)]
     return lines + (["", "Not checked: " + "; ".join(missing) + "."] if missing else [])
+
+
+def builds(census):
+    lines = ["## How they were built", "", "Packages with findings of the rules about a build, and what these count: calls, or files where a finding is about a file. "
+             "Packages for development, debugging and tests are counted apart, after `+`. [docs/provenance.md](provenance.md) says how the rules were measured.", ""]
+    rows = []
+    for rule, title in BUILDS:
+        cells = []
+        for group in GROUPS:
+            packages, files, calls, apart = census.built(group, rule)
+            what = f"{calls:,} calls" if calls else f"{files} files"
+            extra = f" + {apart}" if apart else ""
+            cells.append(f"{packages} ({percent(packages, census.whole(group))}){extra}, {what}" if packages + apart else "-")
+        rows.append([f"[{rule}]({RULES}/{rule}.md)", title, *cells])
+    lines += [*table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows), "", "Packages with unoptimised code, and its share of all code of the package:", ""]
+    rows = []
+    for group in GROUPS:
+        worst = [f"{row['package']} {row['percent_of_code']:.1f} %" for row in census.rows("unoptimised", group)]
+        if worst:
+            rows.append([group.title, ", ".join(worst)])
+    lines += [*table(["list", "packages"], rows), "", "The packages with most calls:", ""]
+    rows = []
+    for rule, _ in BUILDS:
+        for group in GROUPS:
+            worst = [row for row in census.rows("top-builds", group) if row["rule"] == rule and row["counted"]]
+            if worst:
+                rows.append([f"`{rule}`", group.title, ", ".join(f"{row['package']} {row['counted']:,}" for row in worst)])
+    lines += [*table(["rule", "list", "packages"], rows), "", "Files that a loader refuses or may refuse, that larger pages stop, and the like:", ""]
+    rows = [[f"`{row['rule']}`", group.title, row["package"], row["severity"], row["files"], row["example"].replace("|", "\\|")]
+            for group in GROUPS for row in census.rows("refused", group)]
+    return lines + table(["rule", "list", "package", "severity", "files:", "one of them"], rows)
 
 
 def atomics(census):
@@ -264,6 +325,7 @@ def read_by_eye():
 
 def again():
     return ["## Again", "", "```sh", "scripts/census fetch     # what is listed: a few GB in target/census", "scripts/census check     # tables and results.json; needs the Python module duckdb",
+            "scripts/census sample    # 48 packages, drawn with a seed, compared with found.tsv",
             "scripts/census levels    # builds the projects; needs gcc, cmake, make, autoconf, libtool, nasm, and sources of Debian",
             "scripts/census page      # this page and its charts, from results.json alone", "```", "",
             "Debian's packages come from the machine's own sources. An update replaces packages there: with sources of snapshot.debian.org for November 2026 the "

@@ -44,6 +44,11 @@ def answers(tables, step):
     return {name: rows(tables, sql) for name, sql in queries(step).items()}
 
 
+def answer(tables, step, query):
+    """The rows of one query of a step."""
+    return rows(tables, queries(step)[query])
+
+
 def census(tables):
     return answers(tables, "census")
 

@@ -79,6 +79,11 @@ pub fn run(seconds: u32) -> Result<(), String> {
         "the survey of released files, compared with its frozen figures",
         Command::new("scripts/survey").args(survey),
     );
+    // By the Python that the tests of the module installed, which has duckdb.
+    step(
+        "a sample of the packages of the census, compared with what it found",
+        Command::new("target/python-tools/bin/python").args(["scripts/census", "sample", "--seed", "1"]),
+    );
     step(
         "the files of public reports, none of which may die and be answered as running",
         Command::new("scripts/reports").arg("--compare"),
