@@ -149,6 +149,11 @@ fn is_named(name: &str, patterns: &[&str]) -> bool {
     })
 }
 
+/// Whether a function reports a failed assertion, by its name.
+pub(crate) fn is_reporting(name: &str) -> bool {
+    ASSERTIONS.contains(&name)
+}
+
 impl Instrumentation {
     /// All kinds in a file, in a fixed order. Code that the kernel changes at start (`__fentry__`) costs nothing there.
     pub(crate) fn of(source: &Source<'_, '_>) -> Vec<Instrumentation> {
@@ -183,7 +188,7 @@ impl Assertions {
         if image.build.is_linux_kernel {
             return Assertions::default();
         }
-        let mut calls = source.calls(&|name| ASSERTIONS.contains(&name));
+        let mut calls = source.calls(&is_reporting);
         if !calls.is_empty() {
             let origins = Origins::of(image);
             calls.retain(|call| origins.at(image, source.program, image.svma(call.from), None).is_none());

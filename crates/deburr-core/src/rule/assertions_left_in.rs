@@ -85,7 +85,7 @@ fn kin(path: &str) -> Option<(String, &str)> {
 /// A file, and its assertions.
 type Counted<'f> = (&'f FileFacts, &'f FileAssertions);
 
-/// Files with assertions, each with a file of the same name that has none, and about as many functions.
+/// Files with assertions, each with a file of the same name that has none, and neither many more functions nor few.
 fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
     let mut groups: BTreeMap<(String, &str), Vec<Counted<'_>>> = BTreeMap::new();
     for file in files {
@@ -95,17 +95,18 @@ fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
     }
     let mut found = Vec::new();
     for members in groups.into_values() {
-        let without: Vec<_> =
-            members.iter().filter(|(_, it)| it.calls == 0 && it.overflow_messages == 0).collect();
+        let without: Vec<_> = members
+            .iter()
+            .filter(|(_, it)| !it.may_assert && it.calls == 0 && it.overflow_messages == 0)
+            .collect();
         let with = members
             .iter()
             .filter(|(_, it)| it.calls >= LEAST_CALLS || it.overflow_messages >= LEAST_MESSAGES);
         for (file, assertions) in with {
-            // Smaller: assertions are code, and what is inlined without them has no function.
+            // Assertions add code, and a build with them has often lost its optimiser, and functions are no longer inlined.
             let is_as_large = |(_, other): &&&Counted<'_>| {
-                let (few, many) =
-                    (other.functions.min(assertions.functions), other.functions.max(assertions.functions));
-                few * 2 >= many
+                let (without, with) = (other.functions, assertions.functions);
+                with * 3 >= without * 2 && without * 4 >= with
             };
             if let Some((other, there)) = without.iter().find(is_as_large) {
                 found.push(compared((file, assertions), (other, there)));
@@ -158,6 +159,7 @@ mod tests {
             assertions: Some(FileAssertions {
                 calls,
                 overflow_messages: 0,
+                may_assert: calls > 0,
                 first: Svma(0x10),
                 function: None,
                 functions,
@@ -198,9 +200,14 @@ mod tests {
             assert_eq!(pairs(&[file(bad, 54, 250), file(other, 0, 250)]), [], "{other}");
         }
         let same = "a-2-cp311-cp311-linux_x86_64.whl!a/_core.so";
-        // A stub, and a file that has some.
+        // Another architecture's sources, a stub, and a file that has some.
+        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 0, 400)]), []);
         assert_eq!(pairs(&[file(bad, 54, 250), file(same, 0, 20)]), []);
         assert_eq!(pairs(&[file(bad, 54, 250), file(same, 1, 250)]), []);
+        // One that asks for the function and calls it by a pointer that is not followed.
+        let asking = file(same, 0, 250);
+        let assertions = asking.assertions.clone().map(|it| FileAssertions { may_assert: true, ..it });
+        assert_eq!(pairs(&[file(bad, 54, 250), FileFacts { assertions, ..asking }]), []);
         // Too few to tell.
         assert_eq!(pairs(&[file(bad, 9, 250), file(same, 0, 250)]), []);
         let message = across(&[file(bad, 54, 250), file(same, 0, 250)]).remove(0).message;

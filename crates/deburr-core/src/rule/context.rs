@@ -14,7 +14,7 @@ use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage, Undefined, undefined};
 use crate::insn::sweep::Wants;
-use crate::provenance::{Assertions, Optimisation, Source};
+use crate::provenance::{Assertions, Optimisation, Source, is_reporting};
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
@@ -65,6 +65,8 @@ pub struct FileAssertions {
     pub calls: u64,
     /// Messages of Rust's overflow checks.
     pub overflow_messages: u64,
+    /// Whether it asks for a function that reports a failed assertion: it may call that in a way that is not seen.
+    pub may_assert: bool,
     /// The first call, or where the file's code begins.
     pub first: Svma,
     /// The name of the function that is there, as the file has it.
@@ -259,6 +261,7 @@ impl<'a> Context<'a> {
         Some(FileAssertions {
             calls: found.calls,
             overflow_messages: found.overflow_messages,
+            may_assert: self.undefined().iter().any(|undefined| is_reporting(undefined.name)),
             first,
             function: function.and_then(|function| program.name(function, image)).map(Arc::from),
             functions: program.functions().iter().filter(|function| !function.is_part()).count() as u64,
