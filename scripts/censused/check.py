@@ -5,18 +5,16 @@ What has not changed since the last time is not checked again; the queries take 
 
 import os
 import shutil
-import subprocess
 
-from censused import groups, results
+from censused import groups, results, sample, scan
 from censused.groups import Fault, run
 
 
 def check(work, deburr, again):
-    from censused import sample
     tables, cache = os.path.join(work, "tables"), os.path.join(work, "cache")
     if again:
         shutil.rmtree(cache, ignore_errors=True)
-    scan(deburr, tables, os.path.join(work, "packages"), cache)
+    scan.packages(deburr, tables, os.path.join(work, "packages"), cache)
     known = checked(tables)
     lacking = [f"{group.name} {package.name}" for group in groups.GROUPS for package in groups.read(group.list_path) if package.sha256 not in known]
     if lacking:
@@ -24,15 +22,6 @@ def check(work, deburr, again):
     figures = results.census(tables)
     sample.write(figures.pop("found"))
     results.renew("census", figures)
-
-
-def scan(deburr, tables, packages, cache):
-    """Checks all packages of a folder into tables; `cache` may be None."""
-    command = [deburr, "scan", "--no-index", "--baseline", "claim", "--tables", tables, *(["--cache", cache] if cache else []), packages]
-    status = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
-    # Members that cannot be checked are failures of a scan, and rows of the census.
-    if status not in (0, 1):
-        raise Fault(f"deburr scan: status {status}")
 
 
 def checked(tables):

@@ -149,6 +149,7 @@ def summary(census, gains):
     [bundled] = census.figures["bundled"]
     shares_of_code = sorted(row["percent_of_code"] for row in gains)
     exceeded = [row["right"] for row in readings() if row["rule"] == "claim-exceeded"]
+
     def built(rule):
         return lambda group: census.built(group, rule)[0]
 

@@ -10,8 +10,7 @@ import random
 import shutil
 import sys
 
-from censused import fetch, groups, results
-from censused.check import scan
+from censused import fetch, groups, results, scan
 from censused.groups import GROUPS, LISTS, Fault
 
 FOUND = os.path.join(LISTS, "found.tsv")
@@ -43,7 +42,7 @@ def sample(work, deburr, seed, count):
     if 2 * len(there) < count * len(GROUPS):
         raise Fault(f"only {len(there)} of {count * len(GROUPS)} packages could be had")
     tables = os.path.join(work, "tables")
-    scan(deburr, tables, os.path.join(work, "packages"), None)
+    scan.packages(deburr, tables, os.path.join(work, "packages"), None)
     found = {key(row): row["findings"] for row in results.answer(tables, "census", "found")}
     with open(FOUND, encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)

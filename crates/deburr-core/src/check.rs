@@ -143,12 +143,13 @@ pub(crate) fn examine<T>(
         weigh::fill_in(&mut report, weighing, weights, (&image, &program));
     }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
-    let mut needs: Vec<Needs> = rule::ACROSS.iter().filter(is_run).map(|across| across.needs).collect();
-    needs.retain(|what| match what {
+    let needs = rule::ACROSS.iter().filter(is_run).map(|across| across.needs);
+    let is_there = |needs: &Needs| match needs {
         Needs::Claim => request.claim.is_some(),
         Needs::Shapes | Needs::Assertions => !request.made_at_run_time,
-    });
-    report.facts = (!needs.is_empty() || request.claim.is_some()).then(|| context.facts(&needs));
+    };
+    let needs: Vec<Needs> = needs.filter(is_there).collect();
+    report.facts = (!needs.is_empty()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))

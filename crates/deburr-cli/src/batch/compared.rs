@@ -1,5 +1,6 @@
 //! What comparisons of files need of each report, taken out of it as it passes.
 
+use crate::input::pairs::kin;
 use deburr_core::Report;
 use deburr_core::rule::FileFacts;
 
@@ -29,6 +30,7 @@ impl ComparedFacts {
             return;
         }
         self.functions += room;
-        self.files.push(FileFacts { path: report.path.as_str().into(), ..facts });
+        let path = report.path.as_str();
+        self.files.push(FileFacts { path: path.into(), kin: kin(path).map(Into::into), ..facts });
     }
 }

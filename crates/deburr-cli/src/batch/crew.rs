@@ -256,17 +256,9 @@ impl<'a> Crew<'a> {
             Origin::File(_) if self.plan.analysis.claims => claims::of_file(&path, bytes, arch_of(bytes)),
             _ => None,
         };
-        let held = match origin {
-            Origin::Member { held, .. } => held,
-            Origin::File(_) => own.as_deref(),
-        };
-        let root = match origin {
-            Origin::File(_) => self.plan.root.as_deref(),
-            Origin::Member { .. } => None,
-        };
-        let stored_at = match origin {
-            Origin::Member { stored_at, .. } => stored_at,
-            Origin::File(_) => None,
+        let (held, root, stored_at) = match origin {
+            Origin::Member { held, stored_at } => (held, None, stored_at),
+            Origin::File(_) => (own.as_deref(), self.plan.root.as_deref(), None),
         };
         let is_named = origin.is_named();
         let provenance =

@@ -233,8 +233,6 @@ impl<'a> Crew<'a> {
     /// Checks a member of a package.
     pub(super) fn check_member<P: Product>(&self, member: Member<'_>) -> Vec<Outcome<P>> {
         let Member { object: Object { path, kind, bytes, stored_at, lacks }, held, pass: _pass } = member;
-        // Nothing maps what is within an archive.
-        let stored_at = stored_at.filter(|_| kind == Kind::Elf);
         let origin = Origin::Member { held: held.as_deref(), stored_at };
         let check = || match kind {
             Kind::Elf => {

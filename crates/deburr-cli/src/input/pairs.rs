@@ -52,27 +52,45 @@ fn without_versions_of_packages(path: &str) -> String {
     let mut out = String::new();
     let mut rest = path;
     while let Some((package, inner)) = rest.split_once('!') {
-        let file = package.rfind('/').map_or(0, |at| at + 1);
-        let is_version = |at: &usize| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());
-        let version =
-            package.match_indices(['-', '_']).map(|(at, _)| at).filter(|at| *at > file).find(is_version);
-        match version {
-            Some(at) => {
-                let after = &package[at + 1..];
-                let end = after.rfind('_').or_else(|| after.rfind('.')).unwrap_or(after.len());
-                let name = &package[..at];
-                // Debian's libraries of 2024 whose time_t grew on 32-bit machines have a new name on all
-                // others, too.
-                out.push_str(name.strip_suffix("t64").unwrap_or(name));
-                out.push_str(&after[end..]);
-            }
-            None => out.push_str(package),
-        }
+        let (name, version) = name_and_version(package);
+        let end = version.rfind('_').or_else(|| version.rfind('.')).unwrap_or(version.len());
+        out.push_str(name);
+        out.push_str(&version[end..]);
         out.push('!');
         rest = inner;
     }
     out.push_str(rest);
     without_versions(&out)
+}
+
+/// The path of a package up to its name, and from its version on, which is empty where it has none.
+fn name_and_version(package: &str) -> (&str, &str) {
+    let file = package.rfind('/').map_or(0, |at| at + 1);
+    let is_version = |at: &usize| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());
+    let hyphens = package.match_indices(['-', '_']).map(|(at, _)| at);
+    match hyphens.filter(|at| *at > file).find(is_version) {
+        // Debian's libraries of 2024 whose time_t grew on 32-bit machines have a new name on all others, too.
+        Some(at) => (package[..at].strip_suffix("t64").unwrap_or(&package[..at]), &package[at + 1..]),
+        None => (package, ""),
+    }
+}
+
+/// What all builds of a file have in their paths, for other Pythons and architectures, and of other versions: the project, the last
+/// folder, and the file's name. `None` where the path has no folder.
+pub(crate) fn kin(path: &str) -> Option<String> {
+    let (package, member) = path.split_once('!').unwrap_or(("", path));
+    let (project, _) = name_and_version(package.rsplit('/').next()?);
+    let (folders, file) = member.rsplit('!').next()?.rsplit_once('/')?;
+    let folder = folders.rsplit('/').next()?;
+    let file = without_python(&without_architecture(file));
+    Some(format!("{}!{}/{file}", project.to_lowercase(), without_architecture(folder)))
+}
+
+/// A path without what architectures are called in it.
+fn without_architecture(path: &str) -> String {
+    ["x86_64", "aarch64", "amd64", "arm64", "x64"]
+        .iter()
+        .fold(path.to_owned(), |path, name| path.replace(name, ""))
 }
 
 /// The file's own name, without versions; a member of an archive keeps the archive's.
@@ -216,6 +234,40 @@ mod tests {
     fn the_same_name_goes_before_one_that_is_like_it() {
         let (old, new) = (names(&["libx.so.1", "libx.so.2"]), names(&["libx.so.2", "libx.so.3"]));
         assert_eq!(pair(&old, &new), [(Some(1), Some(0)), (Some(0), Some(1))]);
+    }
+
+    #[test]
+    fn builds_of_one_file_are_kin_and_files_of_one_name_are_not() {
+        let of = |path: &str| kin(path).unwrap_or_default();
+        let old = "d/propcache-0.4.1-cp311-cp311-manylinux_2_17_x86_64.whl!propcache/_helpers_c.cpython-311-x86_64-linux-gnu.so";
+        let new = "e/propcache-0.5.2-cp312-cp312-manylinux_2_17_aarch64.whl!propcache/_helpers_c.cpython-312-aarch64-linux-gnu.so";
+        assert_eq!((of(old), of(new)), ("propcache!propcache/_helpers_c.so".into(), of(old)));
+        for (one, other) in [
+            (
+                "libf1_1:2_arm64.deb!usr/lib/aarch64-linux-gnu/libf.so.1.2",
+                "libf1_2_amd64.deb!usr/lib/x86_64-linux-gnu/libf.so.1.3",
+            ),
+            (
+                "a-1-py3-none-linux_x86_64.whl!a.libs/libz-8f1e9814.so.1",
+                "A-2-py3-none-linux_x86_64.whl!a.libs/libz-daac5196.so.1",
+            ),
+            ("old/a/_core.abi3.so", "new/a/_core.cpython-311-x86_64-linux-gnu.so"),
+            ("x-1.tgz!package/x.linux-x64-gnu.node", "x-1.tgz!package/x.linux-arm64-gnu.node"),
+        ] {
+            assert_eq!(of(one), of(other));
+        }
+        let core = "a-1-cp311-cp311-linux_x86_64.whl!a/_core.so";
+        for other in [
+            "b-1-cp311-cp311-linux_x86_64.whl!a/_core.so",
+            "a-1-cp311-cp311-linux_x86_64.whl!b/_core.so",
+            "a/_core.so",
+        ] {
+            assert_ne!(of(core), of(other));
+        }
+        // Two projects whose names begin alike.
+        assert_ne!(of("scikit_learn-1-x.whl!s/_c.so"), of("scikit_image-1-x.whl!s/_c.so"));
+        assert_ne!(of("python3-a_1_arm64.deb!usr/lib/l.so"), of("python3-b_1_arm64.deb!usr/lib/l.so"));
+        assert_eq!((kin("_core.so"), kin("a-1-x.whl!_core.so")), (None, None));
     }
 
     #[test]

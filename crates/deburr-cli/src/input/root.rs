@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 /// Symbolic links of one path that are followed (Linux, `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
-/// The interpreter that a program names, if the system in a folder does not have it. A folder that is no system, as that of an unpacked
-/// package, says nothing.
+/// The interpreter that a program names, if the system in a folder does not have it. The folder of an unpacked package has no
+/// system in it, and says nothing.
 pub(crate) fn missing_interpreter<'b>(bytes: &'b [u8], root: &Path) -> Option<&'b str> {
     interpreter(bytes).filter(|path| !holds(root, Path::new(path)) && is_system(root))
 }

@@ -170,9 +170,10 @@ fn risen(old: u64, new: u64, least: u64, factor: u64) -> Ordering {
 }
 
 fn assertions(old: &Assertions, new: &Assertions) -> Option<BuildChange> {
-    let tendency = risen(old.calls, new.calls, LEAST_ASSERTIONS, FACTOR);
-    let text = |it: &Assertions| some(it.calls).unwrap_or_else(|| "none".to_owned());
-    tendency.is_ne().then(|| change(Aspect::Assertions, text(old), text(new), tendency))
+    let (before, after) = (old.of_owner().0, new.of_owner().0);
+    let tendency = risen(before, after, LEAST_ASSERTIONS, FACTOR);
+    let text = |calls: u64| some(calls).unwrap_or_else(|| "none".to_owned());
+    tendency.is_ne().then(|| change(Aspect::Assertions, text(before), text(after), tendency))
 }
 
 fn overflow_checks(old: &Assertions, new: &Assertions) -> Option<BuildChange> {
@@ -237,8 +238,8 @@ fn undefined(old: &Build, new: &Build) -> Option<BuildChange> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Svma;
-    use crate::provenance::{FastMath, Instrumentation};
+    use crate::address::{CodeOffset, Svma};
+    use crate::provenance::{FastMath, Instrumentation, Maker};
 
     /// A build without peculiarities.
     fn build() -> Build {
@@ -288,7 +289,14 @@ mod tests {
         };
         assert_eq!(worse(|_| {}), []);
         assert_eq!(worse(|new| new.instrumentation = vec![tracing()]), [Aspect::Instrumentation]);
-        assert_eq!(worse(|new| new.assertions.calls = 10), [Aspect::Assertions]);
+        let asserting = |new: &mut Build, maker, calls| {
+            new.assertions.calls = calls;
+            new.assertions.by_maker.insert(maker, (calls, CodeOffset(0)));
+        };
+        assert_eq!(worse(|new| asserting(new, Maker::Assert, 10)), [Aspect::Assertions]);
+        assert_eq!(worse(|new| asserting(new, Maker::Glib, 10)), [Aspect::Assertions]);
+        // A static C++ library brings its own.
+        assert_eq!(worse(|new| asserting(new, Maker::Libstdcxx, 106)), []);
         assert_eq!(worse(|new| new.assertions.overflow_messages = 3), [Aspect::OverflowChecks]);
         assert_eq!(worse(|new| new.executable_stack = true), [Aspect::ExecutableStack]);
         assert_eq!(worse(|new| new.text_relocations = true), [Aspect::TextRelocations]);

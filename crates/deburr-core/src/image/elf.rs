@@ -25,6 +25,7 @@ pub(super) const SHF_ALLOC: u64 = 2;
 pub(super) const SHF_EXECINSTR: u64 = 4;
 pub(super) const SHF_TLS: u64 = 0x400;
 pub(super) const SHF_COMPRESSED: u64 = 0x800;
+pub(super) const DT_FLAGS: u64 = 30;
 pub(super) const PT_LOAD: u32 = 1;
 pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_INTERP: u32 = 3;

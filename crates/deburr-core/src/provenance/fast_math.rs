@@ -9,6 +9,7 @@ use super::source::Source;
 use crate::address::{CodeOffset, Extent, Svma};
 use crate::function::Function;
 use crate::image::{ArrayKind, Image, Kind};
+use crate::insn::text::Syntax;
 use crate::insn::{self, Class, Flow, Insn, Memory, Operation, Reg, RegSet};
 use deburr_cpu::Arch;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -90,20 +91,12 @@ fn places(image: &Image<'_>) -> Vec<Svma> {
     found
 }
 
-/// Whether an x86-64 instruction is `ldmxcsr` (2) or `stmxcsr` (3), by the digit of its opcode. A displacement or an immediate may have the same
-/// bytes.
-fn mxcsr_digit(image: &Image<'_>, insn: &Insn) -> Option<u8> {
-    let bytes = image.bytes_at(insn.svma)?.get(..insn.length.into())?;
-    // Prefixes for segments and addresses, and REX. What has an operand-size or a repeat prefix is another instruction.
-    let is_prefix = |byte: u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64 | 0x65 | 0x67);
-    let opcode = bytes.get(bytes.iter().take_while(|&&byte| is_prefix(byte)).count()..)?;
-    let modrm = match *opcode {
-        [0x0f, 0xae, modrm, ..] | [0xc5, 0xf8 | 0x78, 0xae, modrm, ..] => modrm,
-        // The map of two-byte opcodes, and vectors of 128 bits without a prefix.
-        [0xc4, map, 0xf8 | 0x78, 0xae, modrm, ..] if map & 0x1f == 1 => modrm,
-        _ => return None,
-    };
-    (modrm >> 6 != 3).then_some(modrm >> 3 & 7).filter(|digit| matches!(digit, 2 | 3))
+/// Whether an x86-64 instruction is `ldmxcsr`, or its VEX form.
+fn sets_mxcsr(image: &Image<'_>, insn: &Insn) -> bool {
+    let code = image.bytes_at(insn.svma).and_then(|code| code.get(..insn.length.into())).unwrap_or_default();
+    let text = || insn::disassemble(image.arch, code, insn.svma, Syntax::default());
+    // A displacement or an immediate may have the byte of the opcode, too.
+    code.contains(&0xae) && text().is_some_and(|text| text.trim_start_matches('v').starts_with("ldmxcsr"))
 }
 
 /// The last instruction of a function that changes the control register, and whether it sets bits that make numbers zero.
@@ -118,7 +111,7 @@ fn last_change(image: &Image<'_>, function: &Function) -> Option<(Svma, bool)> {
         }
         let insn = insn::decode(image.arch, image.bytes_at(at)?, at)?;
         match image.arch {
-            Arch::X86_64 if mxcsr_digit(image, &insn) == Some(2) => {
+            Arch::X86_64 if sets_mxcsr(image, &insn) => {
                 let constant = constant(image, &insn).is_some_and(|value| value & FLUSH_X86 != 0);
                 last = Some((at, constant || flushing.is_read(&insn)));
             }

@@ -90,17 +90,52 @@ const INSTRUMENTS: [Instrument; 9] = [
 ];
 
 /// Functions that a failed assertion calls: glibc and musl (`assert.h`), bionic, libstdc++ 13 (`-D_GLIBCXX_ASSERTIONS`), libc++ 15
-/// (hardening), GLib.
-const ASSERTIONS: [&str; 8] = [
-    "__assert_fail",
-    "__assert_perror_fail",
-    "__assert2",
-    "__assert",
-    "_ZSt21__glibcxx_assert_failPKciS0_S0_",
-    "_ZNSt3__122__libcpp_verbose_abortEPKcz",
-    "_ZNSt6__ndk122__libcpp_verbose_abortEPKcz",
-    "g_assertion_message_expr",
+/// (hardening), GLib. Each with whose assertions these are.
+const ASSERTIONS: [(&str, Maker); 8] = [
+    ("__assert_fail", Maker::Assert),
+    ("__assert_perror_fail", Maker::Assert),
+    ("__assert2", Maker::Assert),
+    ("__assert", Maker::Assert),
+    ("_ZSt21__glibcxx_assert_failPKciS0_S0_", Maker::Libstdcxx),
+    ("_ZNSt3__122__libcpp_verbose_abortEPKcz", Maker::Libcxx),
+    ("_ZNSt6__ndk122__libcpp_verbose_abortEPKcz", Maker::Libcxx),
+    ("g_assertion_message_expr", Maker::Glib),
 ];
+
+/// Whose assertions a function reports: what removes them is another switch for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Maker {
+    /// `assert` of C.
+    Assert,
+    /// The checks of libstdc++. A library that is linked statically has some of its own (`libstdc++_nonshared.a` of gcc-toolset).
+    Libstdcxx,
+    /// Those of libc++.
+    Libcxx,
+    /// GLib's.
+    Glib,
+}
+
+impl Maker {
+    /// As evidence has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Maker::Assert => "assert",
+            Maker::Libstdcxx => "libstdc++",
+            Maker::Libcxx => "libc++",
+            Maker::Glib => "GLib",
+        }
+    }
+
+    /// Whether the file's owner asserts. What a C++ library checks may be of that library alone, where it is linked statically.
+    pub(crate) const fn is_owner(self) -> bool {
+        matches!(self, Maker::Assert | Maker::Glib)
+    }
+
+    /// By the function that reports.
+    pub(crate) fn of(function: &str) -> Option<Maker> {
+        ASSERTIONS.iter().find(|(name, _)| *name == function).map(|&(_, maker)| maker)
+    }
+}
 
 /// What Rust says of a sum, product and the like that overflows (Rust 1.91, `library/core/src/panicking.rs`, `panic_const`): only code
 /// with `-C overflow-checks` does. Divisions are always checked, and overflow too.
@@ -138,6 +173,8 @@ pub(crate) struct Assertions {
     pub(crate) first: Option<CodeOffset>,
     /// Calls by the name of the function that reports.
     pub(crate) by_name: BTreeMap<String, u64>,
+    /// Calls by whose assertions they report, and the first of each.
+    pub(crate) by_maker: BTreeMap<Maker, (u64, CodeOffset)>,
     /// Messages of Rust's overflow checks.
     pub(crate) overflow_messages: u64,
 }
@@ -147,11 +184,6 @@ fn is_named(name: &str, patterns: &[&str]) -> bool {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
     })
-}
-
-/// Whether a function reports a failed assertion, by its name.
-pub(crate) fn is_reporting(name: &str) -> bool {
-    ASSERTIONS.contains(&name)
 }
 
 impl Instrumentation {
@@ -182,19 +214,29 @@ impl Instrumentation {
 }
 
 impl Assertions {
+    /// Calls that report what the file's owner asserts, and the first of them.
+    pub(crate) fn of_owner(&self) -> (u64, Option<CodeOffset>) {
+        let own = || self.by_maker.iter().filter(|(maker, _)| maker.is_owner()).map(|(_, found)| found);
+        (own().map(|(calls, _)| calls).sum(), own().map(|&(_, first)| first).min())
+    }
+
     /// Those of a file, without what a runtime that is linked into it asserts: glibc's allocator does.
     pub(crate) fn of(source: &Source<'_, '_>) -> Assertions {
         let image = source.image;
         if image.build.is_linux_kernel {
             return Assertions::default();
         }
-        let mut calls = source.calls(&is_reporting);
+        let mut calls = source.calls(&|name| Maker::of(name).is_some());
         if !calls.is_empty() {
             let origins = Origins::of(image);
             calls.retain(|call| origins.at(image, source.program, image.svma(call.from), None).is_none());
         }
         let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
+        let mut by_maker = BTreeMap::new();
         for call in &calls {
+            if let Some(maker) = Maker::of(call.name) {
+                by_maker.entry(maker).or_insert((0, call.from)).0 += 1;
+            }
             *by_name.entry(call.name.to_owned()).or_default() += 1;
         }
         let texts = if image.kind == Kind::Relocatable { &[] } else { &*image.constants };
@@ -204,6 +246,7 @@ impl Assertions {
             callers: source.count_functions(calls.iter().map(|call| call.from)),
             first: calls.first().map(|call| call.from),
             by_name,
+            by_maker,
             overflow_messages: messages.sum(),
         }
     }

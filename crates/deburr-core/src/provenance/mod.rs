@@ -29,7 +29,7 @@ pub(crate) use build::Build;
 pub(crate) use fast_math::FastMath;
 pub use frame::FrameUse;
 pub(crate) use frame_pointer::FramePointers;
-pub(crate) use left_in::{Assertions, Instrumentation, is_reporting};
+pub(crate) use left_in::{Assertions, Instrumentation, Maker};
 pub use optimisation::{Optimisation, Stretch, explanation, frame_use};
 pub use origin::Origin;
 use rows::{GO_STANDARD, LIBRARY_SOURCES, REPLACEABLE, RUNTIME_SONAMES, RUST_CRATES, RUST_SYMBOLS};

@@ -20,9 +20,11 @@ pub(super) const RULE: Rule = Rule {
     severity: "note; warning where the same file elsewhere in the run has none",
     page: include_str!("../../pages/assertions-left-in.md"),
     remedies: &[
-        Remedy::new(Compiler::Gcc, (1, 0), "-DNDEBUG"),
-        Remedy::new(Compiler::Clang, (1, 0), "-DNDEBUG"),
-        Remedy::new(Compiler::Rustc, (1, 0), "-C debug-assertions=off"),
+        Remedy::new(Compiler::Gcc, (1, 0), "-DNDEBUG").only("mainly", "assert"),
+        Remedy::new(Compiler::Clang, (1, 0), "-DNDEBUG").only("mainly", "assert"),
+        Remedy::new(Compiler::Gcc, (1, 0), "-DG_DISABLE_ASSERT").only("mainly", "GLib"),
+        Remedy::new(Compiler::Clang, (1, 0), "-DG_DISABLE_ASSERT").only("mainly", "GLib"),
+        Remedy::new(Compiler::Rustc, (1, 0), "-C debug-assertions=off").only("mainly", "Rust"),
     ],
     preview: false,
     benchmark: None,
@@ -58,7 +60,10 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         (true, false) => calls(),
         (false, _) => checks(),
     };
+    let mainly = found.by_maker.iter().max_by_key(|&(maker, &(calls, _))| (calls, std::cmp::Reverse(maker)));
+    let mainly = mainly.filter(|_| has_calls).map_or("Rust", |(maker, _)| maker.name());
     let evidence = vec![
+        ("mainly", Value::Text(mainly.into())),
         ("calls", Value::Number(found.calls)),
         ("callers", Value::Number(found.callers)),
         ("overflow_messages", Value::Number(found.overflow_messages)),
@@ -66,30 +71,14 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     Some(context.finding(RULE.id, Severity::Note, at, message, evidence))
 }
 
-/// The file as a package of another Python, architecture or version has it, too: the project, the last folder, and the name up to its first dot.
-/// `None` where the path has no folder.
-fn kin(path: &str) -> Option<(String, &str)> {
-    let (package, member) = path.split_once('!').unwrap_or(("", path));
-    let package = package.rsplit('/').next().unwrap_or(package);
-    // `NAME_VERSION_ARCH.deb`, and `NAME-VERSION…` of wheels and others.
-    let end = if package.ends_with(".deb") { '_' } else { '-' };
-    let project = package.split(end).next().unwrap_or(package).to_lowercase();
-    let member = member.rsplit('!').next().unwrap_or(member);
-    let (folders, name) = member.rsplit_once('/')?;
-    let folder = folders.rsplit('/').next().unwrap_or(folders);
-    let is_triplet = ["x86_64", "aarch64", "amd64", "arm64"].iter().any(|arch| folder.contains(arch));
-    let folder = if is_triplet { "" } else { folder };
-    Some((format!("{project}!{folder}"), name.split('.').next().unwrap_or(name)))
-}
-
 /// A file, and its assertions.
 type Counted<'f> = (&'f FileFacts, &'f FileAssertions);
 
-/// Files with assertions, each with a file of the same name that has none, and neither many more functions nor few.
+/// Files with assertions, each with one of its kin that has none, and neither many more functions nor few.
 fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
-    let mut groups: BTreeMap<(String, &str), Vec<Counted<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<Counted<'_>>> = BTreeMap::new();
     for file in files {
-        if let (Some(assertions), Some(kin)) = (&file.assertions, kin(&file.path)) {
+        if let (Some(assertions), Some(kin)) = (&file.assertions, &file.kin) {
             groups.entry(kin).or_default().push((file, assertions));
         }
     }
@@ -149,9 +138,10 @@ mod tests {
     use crate::address::Svma;
     use deburr_cpu::{Arch, FeatureSet};
 
-    fn file(path: &str, calls: u64, functions: u64) -> FileFacts {
+    fn file(path: &str, kin: Option<&str>, calls: u64, functions: u64) -> FileFacts {
         FileFacts {
             path: path.into(),
+            kin: kin.map(Into::into),
             arch: Arch::X86_64,
             guaranteed: FeatureSet::default(),
             shapes: [].into(),
@@ -173,44 +163,31 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_compared_with_itself_for_another_python_architecture_and_version() {
-        let bad = "d/propcache-0.5.2-cp311-cp311-manylinux_2_17_x86_64.whl!propcache/_helpers_c.cpython-311-x86_64-linux-gnu.so";
-        let good = [
-            "d/propcache-0.4.1-cp311-cp311-manylinux_2_17_x86_64.whl!propcache/_helpers_c.cpython-311-x86_64-linux-gnu.so",
-            "d/propcache-0.5.2-cp312-cp312-manylinux_2_17_aarch64.whl!propcache/_helpers_c.cpython-312-aarch64-linux-gnu.so",
-        ];
-        for good in good {
-            assert_eq!(pairs(&[file(bad, 54, 250), file(good, 0, 180)]), [(bad.to_owned(), good.to_owned())]);
+    fn a_file_is_compared_with_its_kin_that_has_no_assertion() {
+        let bad = file("bad", Some("a"), 54, 250);
+        assert_eq!(pairs(&[bad.clone(), file("good", Some("a"), 0, 180)]), [("bad".into(), "good".into())]);
+        assert_eq!(pairs(&[file("good", Some("a"), 0, 180), bad.clone()]), [("bad".into(), "good".into())]);
+        for other in [file("other", Some("b"), 0, 250), file("other", None, 0, 250)] {
+            assert_eq!(pairs(&[bad.clone(), other]), []);
         }
-        let (bad, good) = (
-            "libf1_2_arm64.deb!usr/lib/aarch64-linux-gnu/libf.so.1.2",
-            "libf1_2_amd64.deb!usr/lib/x86_64-linux-gnu/libf.so.1.3",
-        );
-        assert_eq!(pairs(&[file(good, 0, 100), file(bad, 10, 100)]).len(), 1);
+        assert_eq!(pairs(&[file("bad", None, 54, 250), file("good", None, 0, 250)]), []);
+        let message = across(&[bad, file("good", Some("a"), 0, 250)]).remove(0).message;
+        assert_eq!(&*message, "54 assertions, and none in good");
     }
 
     #[test]
-    fn files_of_one_name_in_other_projects_and_of_other_sizes_are_not_compared() {
-        let bad = "a-1-cp311-cp311-linux_x86_64.whl!a/_core.so";
-        for other in [
-            "b-1-cp311-cp311-linux_x86_64.whl!a/_core.so",
-            "a-1-cp312-cp312-linux_x86_64.whl!b/_core.so",
-            "_core.so",
-        ] {
-            assert_eq!(pairs(&[file(bad, 54, 250), file(other, 0, 250)]), [], "{other}");
-        }
-        let same = "a-2-cp311-cp311-linux_x86_64.whl!a/_core.so";
+    fn kin_of_other_sizes_and_with_assertions_is_not_compared() {
+        let bad = file("bad", Some("a"), 54, 250);
+        let good = |calls, functions| file("good", Some("a"), calls, functions);
         // Another architecture's sources, a stub, and a file that has some.
-        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 0, 400)]), []);
-        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 0, 20)]), []);
-        assert_eq!(pairs(&[file(bad, 54, 250), file(same, 1, 250)]), []);
+        for other in [good(0, 400), good(0, 20), good(1, 250)] {
+            assert_eq!(pairs(&[bad.clone(), other]), []);
+        }
         // One that asks for the function and calls it by a pointer that is not followed.
-        let asking = file(same, 0, 250);
+        let asking = good(0, 250);
         let assertions = asking.assertions.clone().map(|it| FileAssertions { may_assert: true, ..it });
-        assert_eq!(pairs(&[file(bad, 54, 250), FileFacts { assertions, ..asking }]), []);
+        assert_eq!(pairs(&[bad, FileFacts { assertions, ..asking }]), []);
         // Too few to tell.
-        assert_eq!(pairs(&[file(bad, 9, 250), file(same, 0, 250)]), []);
-        let message = across(&[file(bad, 54, 250), file(same, 0, 250)]).remove(0).message;
-        assert_eq!(&*message, format!("54 assertions, and none in {same}"));
+        assert_eq!(pairs(&[file("bad", Some("a"), 9, 250), good(0, 250)]), []);
     }
 }

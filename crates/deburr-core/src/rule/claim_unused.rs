@@ -76,6 +76,7 @@ mod tests {
         };
         FileFacts {
             path: format!("{part}!f").into(),
+            kin: None,
             arch: Arch::X86_64,
             guaranteed: FeatureSet::default(),
             shapes: [].into(),

@@ -14,7 +14,7 @@ use crate::idiom::shape::{Shape, shapes};
 use crate::image::linkage::{self, Data};
 use crate::image::{Image, Linkage, Undefined, undefined};
 use crate::insn::sweep::Wants;
-use crate::provenance::{Assertions, Optimisation, Source, is_reporting};
+use crate::provenance::{Assertions, Maker, Optimisation, Source};
 use crate::remedy::Remedy;
 use deburr_cpu::{Arch, FeatureSet};
 use std::cell::OnceCell;
@@ -46,6 +46,8 @@ pub enum Needs {
 pub struct FileFacts {
     /// The file, as the caller calls it; the core leaves it empty.
     pub path: Arc<str>,
+    /// What the caller calls all builds of the file: for other Pythons and architectures, and of other versions. The core leaves it empty.
+    pub kin: Option<Arc<str>>,
     /// Its instruction set.
     pub arch: Arch,
     /// Features that its machines have for certain: those of the first level, of the target and of the baseline.
@@ -61,11 +63,11 @@ pub struct FileFacts {
 /// The assertions of a file, and how large it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssertions {
-    /// Calls of functions that report a failed assertion.
+    /// Calls of functions that report a failed assertion of the file's owner.
     pub calls: u64,
     /// Messages of Rust's overflow checks.
     pub overflow_messages: u64,
-    /// Whether it asks for a function that reports a failed assertion: it may call that in a way that is not seen.
+    /// Whether it asks for a function that reports such a one: it may call that in a way that is not seen.
     pub may_assert: bool,
     /// The first call, or where the file's code begins.
     pub first: Svma,
@@ -253,15 +255,19 @@ impl<'a> Context<'a> {
 
     fn file_assertions(&self) -> Option<FileAssertions> {
         let (image, program, found) = (self.image, self.program, self.assertions());
-        let first = match found.first {
+        let (calls, first) = found.of_owner();
+        let first = match first {
             Some(first) => image.svma(first),
             None => self.start()?,
         };
         let function = program.function_at(image.code_offset(first)?);
         Some(FileAssertions {
-            calls: found.calls,
+            calls,
             overflow_messages: found.overflow_messages,
-            may_assert: self.undefined().iter().any(|undefined| is_reporting(undefined.name)),
+            may_assert: self
+                .undefined()
+                .iter()
+                .any(|undefined| Maker::of(undefined.name).is_some_and(Maker::is_owner)),
             first,
             function: function.and_then(|function| program.name(function, image)).map(Arc::from),
             functions: program.functions().iter().filter(|function| !function.is_part()).count() as u64,
@@ -274,13 +280,14 @@ impl<'a> Context<'a> {
         let are_wanted = |what: Needs| needs.contains(&what);
         FileFacts {
             path: "".into(),
+            kin: None,
             arch: self.image.arch,
             guaranteed: deburr_cpu::first_level(self.image.arch).union(stated),
             shapes: match are_wanted(Needs::Shapes) {
                 true => self.shared.shapes.get_or_init(|| self.shapes()).clone(),
                 false => Arc::default(),
             },
-            claim: self.claim.map(|claim| self.file_claim(claim)),
+            claim: self.claim.filter(|_| are_wanted(Needs::Claim)).map(|claim| self.file_claim(claim)),
             assertions: are_wanted(Needs::Assertions).then(|| self.file_assertions()).flatten(),
         }
     }

@@ -3,7 +3,7 @@
 use super::{Context, Rule};
 use crate::address::Svma;
 use crate::finding::{Finding, Value};
-use crate::image::loading::pages::Reason;
+use crate::image::loading::pages::{Reason, largest_page_below};
 use crate::image::{Kind, Misfit, PAGE_SIZES, pages};
 use crate::insn::{ClassSet, sweep::Wants};
 use crate::provenance::allocator::largest_page;
@@ -59,25 +59,22 @@ fn segments(context: &Context<'_>) -> Option<Finding> {
 /// What is said of a library's place in an application for Android, whose loader maps whole pages from there.
 fn stored(context: &Context<'_>) -> Option<Finding> {
     let at = context.stored_at?;
-    let is_android = context.image.kind == Kind::SharedObject && pages(context.image.bytes).ok()?.is_android;
+    let is_mapped = context.image.kind == Kind::SharedObject && pages(context.image.bytes).ok()?.is_android;
+    let start = context.start().filter(|_| is_mapped)?;
     let page = PAGE_SIZES.into_iter().filter(|page| *page <= PAGE_OF_ANDROID).find(|page| at % page != 0)?;
-    let largest = PAGE_SIZES.into_iter().rev().find(|&size| size < page).unwrap_or(0);
     let or_larger = if page < PAGE_OF_ANDROID { " or larger" } else { "" };
     let size = size(page);
     let message = format!(
-        "cannot be mapped from its application where pages have {size}{or_larger}: it is stored at {at:#x}, which is no multiple of {size}"
+        "cannot be mapped from its application where pages have {size}{or_larger}: it is stored at {at:#x}, which is not a multiple of {size}"
     );
     let evidence = vec![
         ("page", Value::Number(page)),
-        ("largest_page", Value::Number(largest)),
+        ("largest_page", Value::Number(largest_page_below(page))),
         ("stored_at", Value::Number(at)),
         ("place", Value::Text("application".into())),
         ("cause", Value::Text("zip-alignment".into())),
     ];
-    is_android
-        .then(|| context.start())
-        .flatten()
-        .map(|start| finding(context, start, page, message, evidence))
+    Some(finding(context, start, page, message, evidence))
 }
 
 /// What is said of jemalloc, which has the size of a page from the machine that it was built on or for.

@@ -151,9 +151,9 @@ fn a_library_is_held_to_its_place_in_an_application_if_it_is_for_android() {
     let library = "miss-android";
     assert_eq!(found(library, None), [""; 0]);
     assert_eq!(found(library, Some(0x1_c000)), [""; 0]);
-    let expected = "cannot be mapped from its application where pages have 16 KiB: it is stored at 0x1d000, which is no multiple of 16 KiB";
+    let expected = "cannot be mapped from its application where pages have 16 KiB: it is stored at 0x1d000, which is not a multiple of 16 KiB";
     assert_eq!(found(library, Some(0x1_d000)), [expected]);
-    let expected = "cannot be mapped from its application where pages have 4 KiB or larger: it is stored at 0xb0, which is no multiple of 4 KiB";
+    let expected = "cannot be mapped from its application where pages have 4 KiB or larger: it is stored at 0xb0, which is not a multiple of 4 KiB";
     assert_eq!(found(library, Some(0xb0)), [expected]);
     // Other systems do not map it from there.
     assert_eq!(found("miss-default", Some(0xb0)), [""; 0]);

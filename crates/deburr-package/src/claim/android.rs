@@ -8,6 +8,7 @@
 use super::members::of_zip;
 use super::statement::{Machines, Statement, Systems};
 use crate::codec::meter::Meter;
+use crate::number::{le16, le32};
 use std::rc::Rc;
 
 const PLACE: &str = "AndroidManifest.xml";
@@ -50,7 +51,7 @@ fn manifest(bytes: &[u8], meter: &Rc<Meter>) -> Option<Vec<u8>> {
 
 /// The version that a manifest is made for, as its number in Android's API.
 fn target_sdk(manifest: &[u8]) -> Option<u32> {
-    match number(manifest, 0, 2)? == u32::from(RES_XML_TYPE) {
+    match le16(manifest, 0)? == RES_XML_TYPE {
         true => value(manifest, TARGET_SDK_VERSION, &[TYPE_INT_DEC, TYPE_INT_HEX]),
         false => of_text(std::str::from_utf8(manifest).ok()?),
     }
@@ -64,10 +65,10 @@ fn of_text(manifest: &str) -> Option<u32> {
 
 /// The value of the first attribute of a resource in binary XML, if it is of one of these types.
 fn value(manifest: &[u8], resource: u32, types: &[u8]) -> Option<u32> {
-    let mut rest = manifest.get(usize::try_from(number(manifest, 2, 2)?).ok()?..)?;
+    let mut rest = manifest.get(le16(manifest, 2)?.into()..)?;
     let mut resources: &[u8] = &[];
     while let Some(chunk) = chunk(rest) {
-        match number(chunk, 0, 2).and_then(|kind| u16::try_from(kind).ok()) {
+        match le16(chunk, 0) {
             Some(RES_XML_RESOURCE_MAP_TYPE) => resources = chunk.get(8..)?,
             Some(RES_XML_START_ELEMENT_TYPE) => {
                 if let Some(found) = attribute(chunk, resources, (resource, types)) {
@@ -83,31 +84,25 @@ fn value(manifest: &[u8], resource: u32, types: &[u8]) -> Option<u32> {
 
 /// The chunk at the start, with its header of at least 8 bytes.
 fn chunk(bytes: &[u8]) -> Option<&[u8]> {
-    let size = usize::try_from(number(bytes, 4, 4)?).ok()?;
+    let size = usize::try_from(le32(bytes, 4)?).ok()?;
     bytes.get(..size).filter(|chunk| chunk.len() >= 8)
 }
 
 /// The value of an attribute of an element.
 fn attribute(element: &[u8], resources: &[u8], (wanted, types): (u32, &[u8])) -> Option<u32> {
     // `ResXMLTree_attrExt` follows the header.
-    let extension = element.get(usize::try_from(number(element, 2, 2)?).ok()?..)?;
-    let at = |offset: usize| usize::try_from(number(extension, offset, 2)?).ok();
+    let extension = element.get(le16(element, 2)?.into()..)?;
+    let at = |offset: usize| le16(extension, offset).map(usize::from);
     let (start, size, count) = (at(8)?, at(10)?, at(12)?);
     let all = extension.get(start..)?;
     let attributes = all.chunks_exact(size.max(20)).take(count);
     attributes
         .filter(|attribute| {
-            let name = number(attribute, 4, 4).and_then(|name| usize::try_from(name).ok());
-            let resource = name.and_then(|name| number(resources, name.checked_mul(4)?, 4));
+            let name = le32(attribute, 4).and_then(|name| usize::try_from(name).ok());
+            let resource = name.and_then(|name| le32(resources, name.checked_mul(4)?));
             resource == Some(wanted) && attribute.get(15).is_some_and(|kind| types.contains(kind))
         })
-        .find_map(|attribute| number(attribute, 16, 4))
-}
-
-/// A little-endian number of at most four bytes.
-fn number(bytes: &[u8], at: usize, length: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(length)?)?;
-    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+        .find_map(|attribute| le32(attribute, 16))
 }
 
 #[cfg(test)]

@@ -58,9 +58,9 @@ fn found<S: Sink>(
     nesting: Nesting,
 ) -> Flow {
     match found {
-        Found::Elf => {
-            reader.program(path, bytes, |reader, program| carried::read(reader, path, program, nesting))
-        }
+        Found::Elf => reader.program(path, bytes, nesting.stored_at, |reader, program| {
+            carried::read(reader, path, program, nesting)
+        }),
         Found::Archive => reader.object(path, Kind::Archive, bytes),
         Found::Compressed(codec) => {
             // One compression belongs to what it holds; those in one another are levels.

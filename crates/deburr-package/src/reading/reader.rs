@@ -52,19 +52,22 @@ pub(crate) struct Nesting {
     /// The decoder of a compressed member that may hold anything: if not even its first block can be had, it
     /// is some file of test data, and no fault.
     pub(crate) own: Option<u32>,
+    /// Where its bytes begin in the application for Android that it is in, if a loader maps them from there.
+    pub(crate) stored_at: Option<u64>,
 }
 
 impl Nesting {
-    pub(crate) const TOP: Nesting = Nesting { depth: 0, compressed: 0, is_payload: true, own: None };
+    pub(crate) const TOP: Nesting =
+        Nesting { depth: 0, compressed: 0, is_payload: true, own: None, stored_at: None };
 
     /// The place of what a package is there for.
     pub(crate) fn payload(self) -> Nesting {
-        Nesting { compressed: 0, is_payload: true, own: None, ..self }
+        Nesting { compressed: 0, is_payload: true, own: None, stored_at: None, ..self }
     }
 
     /// The place of a member.
     pub(crate) fn within(self) -> Nesting {
-        Nesting { depth: self.depth + 1, compressed: 0, is_payload: false, own: None }
+        Nesting { depth: self.depth + 1, compressed: 0, is_payload: false, own: None, stored_at: None }
     }
 }
 
@@ -86,26 +89,13 @@ pub(crate) struct Reader<'s, S> {
     pub(crate) layer: Option<Covered>,
     /// Whether files that layers above hide are read, too.
     pub(crate) is_every: bool,
-    /// Where the member that is read next is stored in its zip file, for the binary that it may be.
-    pub(crate) stored_at: Option<u64>,
     enter: Enter<S>,
 }
 
 impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn new(package: &str, meter: Rc<Meter>, sink: &'s mut S, enter: Enter<S>) -> Reader<'s, S> {
         let package = package.to_owned();
-        Reader {
-            sink,
-            meter,
-            package,
-            members: 0,
-            held: 0,
-            faults: 0,
-            layer: None,
-            is_every: false,
-            stored_at: None,
-            enter,
-        }
+        Reader { sink, meter, package, members: 0, held: 0, faults: 0, layer: None, is_every: false, enter }
     }
 
     /// Reads whatever is at a path.
@@ -160,20 +150,19 @@ impl<'s, S: Sink> Reader<'s, S> {
     /// Reads a binary into memory, and hands it over.
     pub(crate) fn object(&mut self, path: &str, kind: Kind, bytes: Bytes<'_>) -> Flow {
         let Some((bytes, permit)) = self.binary(path, bytes)? else { return Ok(()) };
-        let object =
-            Object { path: path.to_owned(), kind, bytes, stored_at: self.stored_at.take(), lacks: false };
+        let object = Object { path: path.to_owned(), kind, bytes, stored_at: None, lacks: false };
         self.sink.object(object, permit)?;
         Ok(())
     }
 
-    /// Reads an ELF file into memory, and hands it over after what it carries, which `read` reads.
+    /// Reads an ELF file into memory, and hands it over after what it carries, which `read` reads. `stored_at`: as of [`Object`].
     pub(crate) fn program(
         &mut self,
         path: &str,
         bytes: Bytes<'_>,
+        stored_at: Option<u64>,
         read: impl FnOnce(&mut Self, &[u8]) -> Flow,
     ) -> Flow {
-        let stored_at = self.stored_at.take();
         if let Bytes::Slice(slice) = bytes
             && is_carrier(slice)
         {

@@ -109,11 +109,9 @@ fn member<S: Sink>(
             return match sniff(data) {
                 Found::Elf | Found::Archive => {
                     let mut verified = entry.verifying_reader(data);
-                    reader.stored_at = is_mapped.then_some(entry.compressed_data_range().0);
-                    let flow =
-                        reader.content(path, Bytes::Stream(&mut verified, Some(data.len() as u64)), nesting);
-                    reader.stored_at = None;
-                    flow
+                    let stored_at = is_mapped.then_some(entry.compressed_data_range().0);
+                    let bytes = Bytes::Stream(&mut verified, Some(data.len() as u64));
+                    reader.content(path, bytes, Nesting { stored_at, ..nesting })
                 }
                 _ => reader.content(path, Bytes::Slice(data), nesting),
             };

@@ -36,8 +36,13 @@ pub struct Misfit {
 impl Misfit {
     /// The largest size of pages, in bytes, with which the file can be loaded; 0: none.
     pub fn largest_page(&self) -> u64 {
-        PAGE_SIZES.iter().rev().copied().find(|&size| size < self.page).unwrap_or(0)
+        largest_page_below(self.page)
     }
+}
+
+/// The largest size of pages below one, in bytes; 0: none.
+pub fn largest_page_below(page: u64) -> u64 {
+    PAGE_SIZES.iter().rev().copied().find(|&size| size < page).unwrap_or(0)
 }
 
 /// Why a segment cannot be mapped.

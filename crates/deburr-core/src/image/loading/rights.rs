@@ -4,13 +4,12 @@
 //! an executable stack if its `PT_GNU_STACK` says so, or on x86-64 if it lacks that header (`sysdeps/x86_64/stackinfo.h`); and musl 1.2.5
 //! (`ldso/dynlink.c`), which makes a file with `DT_TEXTREL` writable, and does not look at `DF_TEXTREL`.
 
-use crate::image::elf::{Elf, PF_X, PT_DYNAMIC};
+use crate::image::elf::{DT_FLAGS, Elf, PF_X, PT_DYNAMIC};
 use crate::image::{Error, Kind};
 use deburr_cpu::Arch;
 
 const PT_GNU_STACK: u32 = 0x6474_e551;
 const DT_TEXTREL: u64 = 22;
-const DT_FLAGS: u64 = 30;
 const DT_RELR: u64 = 36;
 const DF_TEXTREL: u64 = 4;
 

@@ -6,13 +6,12 @@
 use super::needed::needed;
 use super::pages::pages;
 use super::undefined::Undefined;
-use crate::image::elf::{Elf, PT_INTERP, PT_TLS};
+use crate::image::elf::{DT_FLAGS, Elf, PT_INTERP, PT_TLS};
 use crate::image::{Image, Kind, SymbolOrigin};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-const DT_FLAGS: u64 = 30;
 /// The library's thread-local variables are at a fixed distance from the thread pointer (gABI, `DF_STATIC_TLS`).
 const DF_STATIC_TLS: u64 = 0x10;
 /// Bytes of static thread-local storage that glibc keeps for libraries that are loaded later (`glibc.rtld.optional_static_tls`, glibc
@@ -123,6 +122,10 @@ impl Runtime {
         };
         let seen = Seen::of(image, undefined);
         let (mut openmp, mut blas) = (named(&OPENMP), named(&BLAS));
+        // `libompitrace` is of MPI.
+        openmp.retain(|library| {
+            OPENMP.iter().filter_map(|stem| library.strip_prefix(stem)).any(is_end_of_name)
+        });
         if openmp.is_empty() {
             openmp = seen.openmp.iter().map(|&library| library.to_owned()).collect();
         }
@@ -167,6 +170,11 @@ impl fmt::Display for Runtime {
         ];
         f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
+}
+
+/// Whether what follows the name of a library is a version, a hash or an ending.
+fn is_end_of_name(rest: &str) -> bool {
+    !rest.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 /// `libgomp-24e2ab19.so.1.0.0` of a path.
