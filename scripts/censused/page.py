@@ -32,7 +32,7 @@ BUILDS = [
     ("unoptimised-code", "code that no optimiser has seen"),
     ("assertions-left-in", "ten assertions or more, or overflow checks"),
     ("instrumentation-left-in", "tracing, sanitizers, coverage"),
-    ("interposable-call", "calls of own exported functions through the PLT"),
+    ("interposable-call", "calls of own exported functions through the PLT or GOT"),
     ("tls-by-call", "calls of `__tls_get_addr`"),
     ("refused-by-loader", "files that a loader refuses"),
     ("page-size", "files that larger pages stop"),

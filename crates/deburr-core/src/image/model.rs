@@ -34,6 +34,13 @@ pub struct Code<'a> {
     pub bytes: &'a [u8],
 }
 
+impl Code<'_> {
+    /// Whether it is a procedure linkage table.
+    pub(crate) fn is_linkage_table(&self) -> bool {
+        matches!(self.name.as_str(), ".plt" | ".plt.sec" | ".plt.got" | ".plt.bnd" | ".iplt")
+    }
+}
+
 /// What a symbol names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolKind {

@@ -63,7 +63,7 @@ impl Build {
             assertions: Assertions::of(source),
             debug_bytes: debug_bytes(image.bytes).unwrap_or(0),
             bytes: image.bytes.len() as u64,
-            interposable_calls: interposable_calls(source).len() as u64,
+            interposable_calls: interposable_calls(source).all().count() as u64,
             calls: source.program.calls().count() as u64,
             executable_stack: rights.is_some_and(|rights| rights.executable_stack),
             text_relocations: rights.is_some_and(|rights| rights.text_relocations),

@@ -3,7 +3,7 @@
 //! In: the first instructions of a function. Out: [`FrameUse`]. An optimiser keeps a variable in a register. Where registers run
 //! out, it moves one to the frame and loads it when it is needed again; then no register holds it. Without an optimiser, each
 //! statement stores its result to the frame, and the next one loads it from there, although a register still holds it. Nor does
-//! anything remove jumps to the next instruction. Only straight lines are followed: what is known ends at a call, and where
+//! anything remove jumps to the next instruction. Only straight lines are followed: what is known of the frame ends at a call, and where
 //! control arrives from elsewhere. Vector registers are left out: `-ffloat-store` stores and loads floating-point numbers so in
 //! optimised code.
 
@@ -30,11 +30,11 @@ pub struct FrameUse {
 }
 
 impl FrameUse {
-    /// What the first instructions of a function, which is at `extent`, do with its frame.
-    pub(super) fn of(arch: Arch, extent: Extent, insns: &[Insn]) -> FrameUse {
+    /// What the first instructions of a function, which is at `extent`, do with its frame. `is_go`: it follows Go's conventions.
+    pub(super) fn of((arch, is_go): (Arch, bool), extent: Extent, insns: &[Insn]) -> FrameUse {
         let mut targets: Vec<Svma> = insns.iter().filter_map(|insn| insn.flow.inner_target()).collect();
         targets.sort_unstable();
-        let mut frame = Frame::new(arch);
+        let mut frame = Frame::new(arch, is_go);
         let mut before: Option<&Insn> = None;
         for insn in insns {
             if targets.binary_search(&insn.svma).is_ok() {
@@ -89,13 +89,16 @@ struct Frame {
     next_slot: usize,
     /// Argument registers that still hold their argument.
     arguments: RegSet,
+    /// What a call may return in. Another register of an argument that is stored after a call before anything wrote to it has been kept by
+    /// the callee, or nobody could know what it holds: `mcount` keeps all (gcc's `-pg`).
+    results: RegSet,
     /// Registers of the caller that still hold what the caller left in them.
     callers: RegSet,
     found: FrameUse,
 }
 
 impl Frame {
-    fn new(arch: Arch) -> Frame {
+    fn new(arch: Arch, is_go: bool) -> Frame {
         let (stack_pointer, frame_pointer) = match arch {
             Arch::X86_64 => (Reg::general(4), Reg::general(5)),
             Arch::Aarch64 => (Reg::SP, Reg::FRAME),
@@ -107,6 +110,7 @@ impl Frame {
             slots: [None; MAX_SLOTS],
             next_slot: 0,
             arguments: arguments(arch),
+            results: results(arch, is_go),
             callers: callers(arch),
             found: FrameUse::default(),
         }
@@ -160,7 +164,7 @@ impl Frame {
         self.arguments = self.arguments.minus(insn.writes);
         let is_call = matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall);
         if is_call {
-            self.arguments = RegSet::EMPTY;
+            self.arguments = self.arguments.minus(self.results);
         } else if insn.writes.contains(self.stack_pointer) {
             self.forget_base(self.stack_pointer);
         }
@@ -224,6 +228,16 @@ fn arguments(arch: Arch) -> RegSet {
     (0..8).fold(set, |set, n| set.with(Reg::vector(n)))
 }
 
+/// The registers of arguments that results are in: psABI for x86-64, 3.2.3; Swift's up to four. Go's, and those of A64, where they are the same
+/// registers, are all of them.
+fn results(arch: Arch, is_go: bool) -> RegSet {
+    let kept: &[u8] = match arch {
+        Arch::X86_64 if !is_go => &[7, 6, 9],
+        _ => &[],
+    };
+    arguments(arch).minus(kept.iter().fold(RegSet::EMPTY, |set, &n| set.with(Reg::general(n))))
+}
+
 /// The registers that a function gives back as it found them, without the frame pointer: psABI for x86-64, 3.2.1; AAPCS64, 6.1.1.
 fn callers(arch: Arch) -> RegSet {
     let (others, range) = match arch {
@@ -241,7 +255,7 @@ mod tests {
     fn of(arch: Arch, hex: &str) -> FrameUse {
         let insns = decode_hex(arch, hex, Svma(0x1000));
         let end = insns.last().map_or(Svma(0x1000), Insn::next);
-        FrameUse::of(arch, Extent { start: Svma(0x1000), end }, &insns)
+        FrameUse::of((arch, false), Extent { start: Svma(0x1000), end }, &insns)
     }
 
     fn x86(hex: &str) -> FrameUse {
@@ -259,6 +273,18 @@ mod tests {
         // stp x0, x1, [sp, #16]; ldr x8, [sp, #24]
         let found = of(Arch::Aarch64, "e0 07 01 a9 e8 0f 40 f9");
         assert_eq!((found.arguments, found.held), (2, 1));
+    }
+
+    #[test]
+    fn an_argument_that_is_stored_after_a_call_was_kept_by_the_callee() {
+        // push rbp; mov rbp, rsp; call next; mov [rbp - 4], edi; mov [rbp - 8], edx; mov eax, [rbp - 4], where rdx may be a result
+        let profiled = "55 48 89 e5 e8 00 00 00 00 89 7d fc 89 55 f8 8b 45 fc";
+        assert_eq!((x86(profiled).arguments, x86(profiled).held), (1, 1));
+        let insns = decode_hex(Arch::X86_64, profiled, Svma(0x1000));
+        let extent = Extent { start: Svma(0x1000), end: Svma(0x1012) };
+        assert_eq!(FrameUse::of((Arch::X86_64, true), extent, &insns).arguments, 0);
+        // bl next; str x0, [sp, #8]
+        assert_eq!(of(Arch::Aarch64, "01 00 00 94 e0 07 00 f9").arguments, 0);
     }
 
     #[test]

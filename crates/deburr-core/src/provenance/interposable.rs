@@ -1,21 +1,46 @@
-//! Calls of a shared library's own exported functions that go through its procedure linkage table, so that another file may take them.
+//! Calls of a shared library's own exported functions that go through its procedure linkage table, or through a slot of its global offset
+//! table (`-fno-plt`), so that another file may take them.
 //!
 //! In: an image, its functions and its linkage. Out: the calls, each with the name of the callee.
 
+use super::imported::calls_through_slots;
 use super::source::Source;
 use crate::address::{CodeOffset, Svma};
 use crate::image::{Kind, SymbolOrigin};
 use std::collections::{HashMap, HashSet};
 
-/// The calls, with the callees' names, in the program's order: calls before jumps.
-pub(crate) fn interposable_calls<'a>(source: &Source<'a, '_>) -> Vec<(CodeOffset, &'a str)> {
-    let (image, program) = (source.image, source.program);
-    let entries = own_entries(source);
-    if image.kind == Kind::Relocatable || entries.is_empty() {
-        return Vec::new();
+/// Calls that another file may take, each with the callee's name.
+#[derive(Default)]
+pub(crate) struct Interposable<'a> {
+    /// Through the procedure linkage table: calls before jumps.
+    pub(crate) through_table: Vec<(CodeOffset, &'a str)>,
+    /// Through slots of the global offset table, by address.
+    pub(crate) through_slots: Vec<(CodeOffset, &'a str)>,
+}
+
+impl<'a> Interposable<'a> {
+    /// All calls.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (CodeOffset, &'a str)> {
+        self.through_table.iter().chain(&self.through_slots).copied()
     }
-    let transfers = program.calls().chain(program.jumps());
-    transfers.filter_map(|edge| Some((edge.from, *entries.get(&image.svma(edge.to))?))).collect()
+}
+
+/// The calls of a file.
+pub(crate) fn interposable_calls<'a>(source: &Source<'a, '_>) -> Interposable<'a> {
+    let (image, program) = (source.image, source.program);
+    let has_table = image.symbols.iter().any(|symbol| symbol.origin == SymbolOrigin::Plt);
+    if image.kind == Kind::Relocatable || image.kind == Kind::Executable && !has_table {
+        return Interposable::default();
+    }
+    let entries = own_entries(source);
+    let transfers = program.calls().chain(program.jumps()).filter(|_| !entries.is_empty());
+    let through_table = transfers.filter_map(|edge| Some((edge.from, *entries.get(&image.svma(edge.to))?)));
+    let own = (source.linkage)().own_slots.iter().filter(|slot| !is_meant_to_be_replaced(slot.name));
+    let through_slots = calls_through_slots(image, &own.map(|slot| (slot.at, slot.name)).collect());
+    Interposable {
+        through_table: through_table.collect(),
+        through_slots: through_slots.into_iter().map(|call| (call.from, call.name)).collect(),
+    }
 }
 
 /// The entries of the procedure linkage table that lead to a function of the file itself, each with its name.

@@ -1,11 +1,12 @@
-//! `interposable-call`: calls of a shared library's own exported functions through its procedure linkage table. One finding a file.
+//! `interposable-call`: calls of a shared library's own exported functions through its procedure linkage table or global offset table. One
+//! finding a file.
 
 use super::{Context, Rule};
 use crate::address::CodeOffset;
 use crate::finding::{Finding, Severity, Value};
 use crate::image::demangle;
 use crate::insn::{ClassSet, sweep::Wants};
-use crate::provenance::interposable::interposable_calls;
+use crate::provenance::interposable::{Interposable, interposable_calls};
 use crate::remedy::{Compiler, Remedy};
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ const NAMED: usize = 3;
 /// The rule.
 pub(super) const RULE: Rule = Rule {
     id: "interposable-call",
-    summary: "calls of a library's own functions through its procedure linkage table",
+    summary: "calls of a library's own functions through its procedure linkage table or global offset table",
     severity: "note",
     page: include_str!("../../pages/interposable-call.md"),
     remedies: &[
@@ -37,14 +38,15 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     context.of_build(|source| of_calls(context, &interposable_calls(source)))
 }
 
-fn of_calls(context: &Context<'_>, calls: &[(CodeOffset, &str)]) -> Option<Finding> {
+fn of_calls(context: &Context<'_>, found: &Interposable<'_>) -> Option<Finding> {
     let (image, program) = (context.image, context.program);
+    let calls: Vec<(CodeOffset, &str)> = found.all().collect();
     if calls.len() < FEW {
         return None;
     }
     let mut callees: BTreeMap<&str, u64> = BTreeMap::new();
     let mut callers: BTreeMap<CodeOffset, (u64, CodeOffset)> = BTreeMap::new();
-    for &(from, callee) in calls {
+    for &(from, callee) in &calls {
         *callees.entry(callee).or_default() += 1;
         let function = program.function_at(from).map_or(from, |function| program.whole(function).start);
         callers.entry(function).or_insert((0, from)).0 += 1;
@@ -60,8 +62,13 @@ fn of_calls(context: &Context<'_>, calls: &[(CodeOffset, &str)]) -> Option<Findi
         1 => "a function".to_owned(),
         count => format!("{count} functions"),
     };
+    let tables = match (found.through_table.is_empty(), found.through_slots.is_empty()) {
+        (false, true) => "procedure linkage table",
+        (true, _) => "global offset table",
+        (false, false) => "procedure linkage table and global offset table",
+    };
     let message = format!(
-        "{} calls of {functions} that the file itself exports go through its procedure linkage table: {}",
+        "{} calls of {functions} that the file itself exports go through its {tables}: {}",
         calls.len(),
         named.join(", ")
     );

@@ -4,7 +4,9 @@
 //! says every word of data. Out: the lists of [`Linkage`], not yet sorted.
 //! Follows the x86-64 psABI, "Relocation Types", and the AArch64 ELF supplement, "Dynamic relocations".
 
-use super::model::{Cell, IFUNC, Import, Linkage, Resolved, TLS, ThreadTemplate, ThreadWord, ThreadWordKind};
+use super::model::{
+    Cell, FUNC, IFUNC, Import, Linkage, Resolved, TLS, ThreadTemplate, ThreadWord, ThreadWordKind,
+};
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, PT_TLS, SHF_TLS, SHT_NOBITS, Section};
 use crate::image::parse::relocations::{
@@ -34,7 +36,7 @@ pub(super) fn read<'a>(elf: &Elf<'a>, image: &Image<'_>, out: &mut Linkage<'a>) 
             Dynamic::Irelative => out.resolved.push(Resolved { at, resolver: addend }),
             Dynamic::Absolute | Dynamic::Slot | Dynamic::Copy => {
                 if let Some(table) = &symbols {
-                    add_symbolic(elf, table, &rela, kind == Dynamic::Copy, out);
+                    add_symbolic(elf, table, &rela, kind, out);
                 }
             }
         }
@@ -86,11 +88,11 @@ fn add_symbolic<'a>(
     elf: &Elf<'a>,
     table: &SymbolTable<'a>,
     rela: &Rela,
-    is_copy: bool,
+    dynamic: Dynamic,
     out: &mut Linkage<'a>,
 ) {
     let Some(symbol) = table.get(rela.symbol).filter(|symbol| symbol.kind() != TLS) else { return };
-    let at = Svma(rela.offset);
+    let (at, is_copy) = (Svma(rela.offset), dynamic == Dynamic::Copy);
     if symbol.section == 0 || is_copy {
         let name = table.text(&symbol);
         if !name.is_empty() {
@@ -101,6 +103,9 @@ fn add_symbolic<'a>(
             out.resolved.push(Resolved { at, resolver: svma });
         } else {
             out.cells.push(Cell { at, to: svma.offset(rela.addend) });
+            if dynamic == Dynamic::Slot && symbol.kind() == FUNC && symbol.is_preemptible() {
+                out.own_slots.push(Import { at, name: table.text(&symbol), is_copy: false });
+            }
         }
     }
 }

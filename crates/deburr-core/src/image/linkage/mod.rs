@@ -64,6 +64,7 @@ impl<'a> Linkage<'a> {
             cells: linked.cells,
             resolved: linked.resolved,
             imports: linked.imports,
+            own_slots: linked.own_slots,
             references: linked.references,
             thread_template: linked.thread_template,
             thread_words: linked.thread_words,
@@ -121,8 +122,10 @@ impl<'a> Linkage<'a> {
     fn sort(&mut self) {
         self.resolved.sort_unstable();
         self.resolved.dedup_by_key(|resolved| resolved.at);
-        self.imports.sort_by_key(|import| import.at);
-        self.imports.dedup_by_key(|import| import.at);
+        for imports in [&mut self.imports, &mut self.own_slots] {
+            imports.sort_by_key(|import| import.at);
+            imports.dedup_by_key(|import| import.at);
+        }
         // Stable, because it is quick on the few sorted runs that linkers write.
         self.cells.sort();
         self.cells.dedup_by_key(|cell| cell.at);

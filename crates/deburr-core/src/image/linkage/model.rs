@@ -159,6 +159,9 @@ pub struct Linkage<'a> {
     pub resolved: Vec<Resolved>,
     /// Cells that hold addresses of other files.
     pub imports: Vec<Import<'a>>,
+    /// Slots of the global offset table that the loader fills with what it finds by the name of a function of this file: it takes
+    /// another file's, if that one comes first.
+    pub own_slots: Vec<Import<'a>>,
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
     /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among
     /// them.
@@ -175,8 +178,9 @@ pub struct Linkage<'a> {
     pub references: Vec<Reference<'a>>,
 }
 
-/// Symbol types and bindings: `STT_OBJECT`, `STT_TLS`, `STT_GNU_IFUNC`.
+/// Symbol types and bindings: `STT_OBJECT`, `STT_FUNC`, `STT_TLS`, `STT_GNU_IFUNC`.
 pub(super) const OBJECT: u8 = 1;
+pub(super) const FUNC: u8 = 2;
 
 pub(super) const TLS: u8 = 6;
 

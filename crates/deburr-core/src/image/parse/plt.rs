@@ -80,10 +80,7 @@ pub(crate) fn entries<'a>(elf: &Elf<'a>, image: &Image<'a>, slots: &[(u64, Slot<
         return Vec::new();
     }
     let mut found = Vec::new();
-    let is_table = |code: &&Code<'a>| {
-        matches!(code.name.as_str(), ".plt" | ".plt.sec" | ".plt.got" | ".plt.bnd" | ".iplt")
-    };
-    for code in image.code.iter().filter(is_table) {
+    for code in image.code.iter().filter(|code| code.is_linkage_table()) {
         let entries = match elf.arch {
             Arch::X86_64 => entries_x86_64(code),
             Arch::Aarch64 => entries_aarch64(code),

@@ -162,6 +162,11 @@ impl RawSymbol {
         self.info >> 4 != 0
     }
 
+    /// Whether the loader may take another file's symbol of this name instead (`STV_DEFAULT`, and not local).
+    pub(crate) fn is_preemptible(&self) -> bool {
+        self.is_global() && self.other & 3 == 0
+    }
+
     /// Whether other files cannot refer to it (`STV_HIDDEN`, `STV_INTERNAL`).
     pub(crate) fn is_hidden(&self) -> bool {
         matches!(self.other & 3, 1 | 2)

@@ -24,6 +24,7 @@ mod tests;
 pub use arithmetic::arithmetic;
 pub use facts::{decode, step};
 pub use features::{feature_group_count, features_of};
+pub(crate) use fields::adrp_page;
 pub(crate) use operations::{lift, mentions};
 #[doc(hidden)]
 pub use plain::{Disagreement, check_prefilter};

@@ -16,11 +16,6 @@ use crate::address::Svma;
 use crate::image::Image;
 use deburr_cpu::Arch;
 
-/// The page of an `adrp`.
-pub(super) fn page_of(word: u32, here: Svma) -> Option<Svma> {
-    (word & 0x9f00_0000 == 0x9000_0000).then(|| Svma(here.0 & !0xfff).offset(distance(word) << 12))
-}
-
 /// What an `adr` makes.
 pub(super) fn adr(word: u32, here: Svma) -> Option<Svma> {
     (word & 0x9f00_0000 == 0x1000_0000).then(|| here.offset(distance(word)))
@@ -31,7 +26,7 @@ pub(super) fn literal_of(word: u32, here: Svma) -> Option<Svma> {
     (word & 0x3b00_0000 == 0x1800_0000).then(|| here.offset(high(word) << 2))
 }
 
-/// The distance in an `adr` or `adrp`.
+/// The distance in an `adr`.
 const fn distance(word: u32) -> i64 {
     (high(word) << 2) | (word >> 29 & 3) as i64
 }
@@ -74,14 +69,15 @@ pub(super) fn relative_to_itself(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::insn::aarch64::adrp_page;
 
     /// What GNU as makes of `adrp x0, . + 0x1000`, `adrp x0, . - 0x1000` and `adr x1, . - 4`.
     #[test]
     fn distances_have_their_sign() {
         let here = Svma(0x40_1234);
-        assert_eq!(page_of(0xb000_0000, here), Some(Svma(0x40_2000)));
-        assert_eq!(page_of(0xf0ff_ffe0, here), Some(Svma(0x40_0000)));
-        assert_eq!(page_of(0x10ff_ffe1, here), None);
+        assert_eq!(adrp_page(0xb000_0000, here), Some(Svma(0x40_2000)));
+        assert_eq!(adrp_page(0xf0ff_ffe0, here), Some(Svma(0x40_0000)));
+        assert_eq!(adrp_page(0x10ff_ffe1, here), None);
         assert_eq!(distance(0x10ff_ffe1), -4);
     }
 }

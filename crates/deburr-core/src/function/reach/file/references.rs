@@ -8,10 +8,11 @@
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
 use crate::function::reach::file::grouped::{Grouped, Groups};
-use crate::function::reach::file::pc_relative::{adr, literal, literal_of, page_of, relative_to_itself};
+use crate::function::reach::file::pc_relative::{adr, literal, literal_of, relative_to_itself};
 use crate::function::{Function, Program};
 use crate::image::linkage::ReferenceTarget;
 use crate::image::{Image, Kind, Linkage};
+use crate::insn::aarch64::adrp_page;
 use crate::insn::{self, Class, Insn, Modifier, Operation, Reg};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
@@ -339,7 +340,7 @@ fn may_reach(image: &Image<'_>, at: CodeOffset, ranges: &[Extent]) -> bool {
     let Some((words, _)) = image.bytes_at(here).map(<[u8]>::as_chunks::<4>) else { return false };
     let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
     let Some(first) = words.next() else { return false };
-    let Some(page) = page_of(first, here) else { return true };
+    let Some(page) = adrp_page(first, here) else { return true };
     let register = first & 31;
     let structure =
         |place: Svma| Extent { start: place.offset(-STRUCTURE.0), end: place.offset(STRUCTURE.1) };
@@ -510,7 +511,7 @@ fn pages(
         }
         let at = (index * 4) as u32;
         let here = start.offset(at.into());
-        if let Some(page) = page_of(word, here) {
+        if let Some(page) = adrp_page(word, here) {
             if !is_near(Extent::sized(page, LOADED)) {
                 continue;
             }
