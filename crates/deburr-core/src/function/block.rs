@@ -201,6 +201,37 @@ impl Graph {
     }
 }
 
+/// The graph of the function around one place after another, and what `T` says of it: built once for places that are neighbours, or a function
+/// with many of them would take the square of its length.
+pub(crate) struct RecentGraph<T>(Option<(Function, Graph, T)>);
+
+impl<T> Default for RecentGraph<T> {
+    fn default() -> RecentGraph<T> {
+        RecentGraph(None)
+    }
+}
+
+impl<T> RecentGraph<T> {
+    /// The function that holds a place, its graph, and what `learn` makes of that. `None` where no function is.
+    pub(crate) fn around(
+        &mut self,
+        image: &Image<'_>,
+        program: &Program,
+        at: CodeOffset,
+        learn: impl FnOnce(&Graph) -> T,
+    ) -> Option<(&Function, &Graph, &T)> {
+        let function = *program.function_at(at)?;
+        let svma = image.svma(at);
+        let is_it = |(of, graph, _): &(Function, Graph, T)| *of == function && graph.find(svma).is_some();
+        if !self.0.as_ref().is_some_and(is_it) {
+            let graph = Graph::of(image, program, &function, svma);
+            let learnt = learn(&graph);
+            self.0 = Some((function, graph, learnt));
+        }
+        self.0.as_ref().map(|(function, graph, learnt)| (function, graph, learnt))
+    }
+}
+
 /// The blocks of a function as nodes that control moves between.
 pub(super) trait Paths {
     /// How many blocks there are; they are numbered by address, and the first is the entry.

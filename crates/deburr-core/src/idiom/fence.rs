@@ -7,7 +7,7 @@
 use crate::address::{Extent, Svma};
 use crate::function::Program;
 use crate::function::atomics::is_mfence;
-use crate::function::block::Graph;
+use crate::function::block::{Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::{self, Class, ClassSet, Insn};
 use deburr_cpu::{Arch, Feature};
@@ -42,17 +42,24 @@ pub fn fences(image: &Image<'_>, program: &Program) -> Vec<Fence> {
         }
     }
     fences.retain(|&at| program.whole_index_at(at).is_some_and(|function| !kept.contains(&function)));
-    fences.into_iter().filter_map(|at| fence(image, program, image.svma(at))).collect()
+    let mut recent = RecentGraph::default();
+    let fences = fences.into_iter().filter_map(|at| {
+        let (_, graph, &does_more) = recent.around(image, program, at, accesses_memory)?;
+        // What a function orders that does nothing else is in its callers.
+        does_more.then(|| fence(graph, image.svma(at)))?
+    });
+    fences.collect()
 }
 
-/// The fence at an address, unless its function does nothing else: what that orders is in its callers.
-fn fence(image: &Image<'_>, program: &Program, at: Svma) -> Option<Fence> {
-    let function = program.function_at(image.code_offset(at)?)?;
-    let graph = Graph::of(image, program, function, at);
+fn accesses_memory(graph: &Graph) -> bool {
+    let accesses = |insn: &Insn| insn.memory.is_some_and(|memory| memory.read || memory.write);
+    graph.blocks.iter().flat_map(|block| &block.insns).any(accesses)
+}
+
+/// The fence at an address.
+fn fence(graph: &Graph, at: Svma) -> Option<Fence> {
     let (block, index) = graph.find(at)?;
     let insns = &graph.blocks.get(block)?.insns;
-    let accesses = |insn: &Insn| insn.memory.is_some_and(|memory| memory.read || memory.write);
-    graph.blocks.iter().flat_map(|block| &block.insns).any(accesses).then_some(())?;
     let store =
         index.checked_sub(1).and_then(|before| insns.get(before)).filter(|insn| is_exchangeable(insn));
     let start = store.map_or(at, |store| store.svma);

@@ -6,7 +6,7 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::Program;
-use crate::function::block::Graph;
+use crate::function::block::{Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::text::Syntax;
 use crate::insn::{self, Class, ClassSet, Flow, Insn, Memory, Operation, Reg};
@@ -39,15 +39,18 @@ pub fn store_forms(image: &Image<'_>, program: &Program) -> Vec<StoreForm> {
         return Vec::new();
     }
     let marks = program.marks().filter(|mark| mark.class == Class::LseAtomic);
-    marks.filter_map(|mark| store_form(image, program, image.svma(mark.at))).collect()
+    let mut recent = RecentGraph::default();
+    let forms = marks.filter_map(|mark| {
+        let word = image.word_at(image.svma(mark.at)).filter(|&word| is_store_form(word))?;
+        let (_, graph, ()) = recent.around(image, program, mark.at, |_| ())?;
+        store_form(image, graph, (image.svma(mark.at), word))
+    });
+    forms.collect()
 }
 
-fn store_form(image: &Image<'_>, program: &Program, at: Svma) -> Option<StoreForm> {
-    let word = image.word_at(at).filter(|&word| is_store_form(word))?;
-    let function = program.function_at(image.code_offset(at)?)?;
-    let graph = Graph::of(image, program, function, at);
+fn store_form(image: &Image<'_>, graph: &Graph, (at, word): (Svma, u32)) -> Option<StoreForm> {
     let is_write = |insn: &Insn| image.word_at(insn.svma).is_some_and(is_prefetch_for_write);
-    let instructions = unprepared(&graph, at, &is_write)?;
+    let instructions = unprepared(graph, at, &is_write)?;
     let text = insn::disassemble(image.arch, &word.to_le_bytes(), at, Syntax::default())?;
     let mnemonic = text.split_whitespace().next()?.to_owned();
     let (block, index) = graph.find(at)?;

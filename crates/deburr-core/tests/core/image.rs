@@ -192,6 +192,34 @@ fn lying_headers_are_told_with_their_place() {
     }
 }
 
+/// A few kilobytes of headers would else be gigabytes of code.
+#[test]
+fn bytes_that_several_sections_hold_are_read_once() {
+    let source = "int a(void) { return 1; } int b(int x) { return x; } int c(int x) { return -x; }";
+    let whole = build("alias.o", source, &["-c", "-O1", "-ffunction-sections"]);
+    assert_eq!(parse(&whole).code.len(), 3);
+    let (mut same, mut within) = (whole.clone(), whole.clone());
+    let u64_at = |at: usize| u64::from_le_bytes(*whole[at..].first_chunk().unwrap());
+    let header = |index: usize| u64_at(40) as usize + 64 * index;
+    let count = usize::from(u16::from_le_bytes([whole[60], whole[61]]));
+    let is_code = |at: &usize| u64_at(at + 8) & 4 != 0 && u64_at(at + 32) > 0;
+    let headers: Vec<usize> = (0..count).map(header).filter(is_code).collect();
+    let first = u64_at(headers[0] + 24);
+    for at in &headers[1..] {
+        same[at + 24..at + 32].copy_from_slice(&first.to_le_bytes());
+        within[at + 24..at + 32].copy_from_slice(&(first + 1).to_le_bytes());
+    }
+    for (bytes, offset) in [(same, first), (within, first + 1)] {
+        let image = parse(&bytes);
+        let names: Vec<&str> = image.code.iter().map(|code| code.name.as_str()).collect();
+        assert_eq!(names, [".text.a"]);
+        let expected = format!(
+            "section .text.b at file offset {offset:#x} holds bytes of section .text.a, and so does one other: left out"
+        );
+        assert_eq!(image.faults, [expected]);
+    }
+}
+
 #[test]
 fn segment_of_zeros_may_lie_past_the_end() {
     let source = "static long zero; void _start(void) { for (;;) zero++; }";

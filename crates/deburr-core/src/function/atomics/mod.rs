@@ -18,9 +18,9 @@ pub use cas_loop::{CasForm, CasLoop, WANTS as CAS_WANTS, cas_loops};
 pub use helper::{Helper, HelperCall, is_helper_name};
 pub use sequence::{Fate, Operation, Sequence, exclusive_runs};
 
-use super::block::Graph;
-use super::loops::{Loop, natural_loops};
-use super::{Function, Program};
+use super::Program;
+use super::block::RecentGraph;
+use super::loops::natural_loops;
 use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::image::Image;
@@ -76,22 +76,15 @@ fn paired(
     let fates = Fates::new(image, program, is_outlined);
     let mut sequences = Vec::with_capacity(loads.len());
     let mut unpaired = 0;
-    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
+    let mut recent = RecentGraph::default();
     for &at in loads {
-        let Some(&function) = program.function_at(at) else { continue };
-        let svma = image.svma(at);
-        let is_built =
-            built.as_ref().is_some_and(|(of, graph, _)| *of == function && graph.find(svma).is_some());
-        if !is_built {
-            let graph = Graph::of(image, program, &function, svma);
-            let loops = natural_loops(&graph);
-            built = Some((function, graph, loops));
-        }
-        let Some((_, graph, loops)) = &built else { continue };
-        match pair(graph, svma) {
+        let Some((function, graph, loops)) = recent.around(image, program, at, natural_loops) else {
+            continue;
+        };
+        match pair(graph, image.svma(at)) {
             Some(pair) => {
                 let mut sequence = pair.describe(graph, loops);
-                sequence.fate = fates.of(&function, graph, &pair, &sequence);
+                sequence.fate = fates.of(function, graph, &pair, &sequence);
                 sequences.push(sequence);
             }
             None => unpaired += 1,

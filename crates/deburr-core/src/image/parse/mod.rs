@@ -27,7 +27,7 @@ use crate::image::elf::{
 use crate::image::{Code, Error, Image, Kind, Loaded, Symbol, SymbolOrigin};
 use companion::companion;
 use ranges::CodeRanges;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 fn code<'a>(name: &str, svma: u64, offset: u64, alignment: u64, bytes: &'a [u8]) -> Code<'a> {
     Code {
@@ -68,8 +68,35 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
         Some(offset) if found.is_empty() => {
             Err(Error::Malformed { offset, expected: "the bytes of an executable section".to_owned() })
         }
-        _ => Ok(found),
+        _ => Ok(read_once(found, faults)),
     }
+}
+
+/// Leaves out sections that hold bytes of sections before them: no linker or assembler writes such, and headers of some kilobytes would make
+/// gigabytes of code.
+fn read_once<'a>(found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Vec<Code<'a>> {
+    let mut taken: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    let mut again: Option<(String, u64)> = None;
+    let mut kept = Vec::new();
+    for code in found {
+        let (start, end) = (code.file_offset, code.file_offset.saturating_add(code.bytes.len() as u64));
+        let before = taken.range(..end).next_back().filter(|(_, (end, _))| *end > start);
+        if let Some((_, (_, name))) = before {
+            let named = |name: &str| if name.is_empty() { "(no name)".to_owned() } else { name.to_owned() };
+            let (name, before) = (named(&code.name), named(name));
+            let first = format!("section {name} at file offset {start:#x} holds bytes of section {before}");
+            again.get_or_insert((first, 0)).1 += 1;
+            continue;
+        }
+        taken.insert(start, (end, code.name.clone()));
+        kept.push(code);
+    }
+    faults.extend(again.map(|(first, count)| match count {
+        1 => format!("{first}: left out"),
+        2 => format!("{first}, and so does one other: left out"),
+        _ => format!("{first}, and so do {} others: left out", count - 1),
+    }));
+    kept
 }
 
 /// The sections that hold constants.

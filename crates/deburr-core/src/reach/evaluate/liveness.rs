@@ -148,7 +148,9 @@ impl Run<'_, '_, '_> {
             lives.next = next.into_iter().map(|next| number(&mut places, next)).collect();
             blocks.push(lives);
             if places.len() > MAX_LIVENESS_BLOCKS {
-                self.live.insert(at, EVERY | results);
+                for place in places {
+                    self.live.entry(place).or_insert(EVERY | results);
+                }
                 return EVERY | results;
             }
         }
