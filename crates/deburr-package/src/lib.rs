@@ -36,6 +36,7 @@ mod reading;
 mod rewrite;
 mod sink;
 mod sniff;
+mod sparse;
 mod tar;
 
 pub use appended::{Appended, Reading, appended};

@@ -13,8 +13,26 @@ pub struct Limits {
     pub member_bytes: u64,
     /// Bytes that all decoders give together.
     pub unpacked_bytes: u64,
-    /// How many times its own size a compressed stream may become, once that is more than 64 MiB.
+    /// How many times its own size a compressed stream, a sparse file or, with 1 KiB for each member, a whole package may become, once that is
+    /// more than 64 MiB.
     pub ratio: u64,
+}
+
+/// A stream that gives less is no bomb, whatever its ratio.
+const HARMLESS: u64 = 64 << 20;
+/// Bytes that a member counts as, since each costs time.
+const MEMBER: u64 = 1 << 10;
+
+impl Limits {
+    /// Whether so many bytes are too much to have come out of so few.
+    pub(crate) fn is_bomb(&self, unpacked: u64, packed: u64) -> bool {
+        unpacked > HARMLESS && unpacked / self.ratio.max(1) > packed
+    }
+
+    /// Whether so many members are too many to be in a package of so few bytes: archives within archives, each compressed.
+    pub(crate) fn are_too_many(&self, members: u64, packed: u64) -> bool {
+        self.is_bomb(members.saturating_mul(MEMBER), packed)
+    }
 }
 
 impl Default for Limits {

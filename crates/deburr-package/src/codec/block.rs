@@ -2,7 +2,7 @@
 //!
 //! In: a block, and how it is compressed. Out: its bytes, counted for the image as for a stream.
 
-use super::decode::{HARMLESS, WINDOW};
+use super::decode::WINDOW;
 use super::meter::{Failure, Meter};
 use super::zstd::Zstd;
 use flate2::bufread::ZlibDecoder;
@@ -61,7 +61,7 @@ impl Blocks {
             () if self.meter.unpacked.get() > limits.unpacked_bytes => {
                 (format!("the package unpacks to more than {} (--max-unpacked)", limits.unpacked_bytes), true)
             }
-            () if total > HARMLESS && total / limits.ratio.max(1) > self.size => {
+            () if limits.is_bomb(total, self.size) => {
                 (format!("unpacks to more than {} times its size (--max-ratio)", limits.ratio), false)
             }
             () => return Ok(()),

@@ -18,9 +18,6 @@ use std::rc::Rc;
 /// Bytes of history that an xz or zstd stream may demand: `xz -9` takes 64 MiB, `zstd --ultra -22` takes 128.
 pub(crate) const WINDOW: u64 = 128 << 20;
 
-/// A stream that gives less is no bomb, whatever its ratio.
-pub(crate) const HARMLESS: u64 = 64 << 20;
-
 /// A decoder that counts, keeps the limits, and stays at its first failure.
 pub(crate) struct Metered<'a> {
     decoder: Box<dyn Read + 'a>,
@@ -96,7 +93,7 @@ impl Read for Metered<'_> {
             let what = format!("the package unpacks to more than {} (--max-unpacked)", limits.unpacked_bytes);
             return Err(self.fail(&what, true));
         }
-        if self.written > HARMLESS && self.written / limits.ratio.max(1) > self.read.get() {
+        if limits.is_bomb(self.written, self.read.get()) {
             let what = format!("unpacks to more than {} times its size (--max-ratio)", limits.ratio);
             return Err(self.fail(&what, false));
         }

@@ -45,6 +45,11 @@ impl Meter {
         })
     }
 
+    /// Bytes of the package, where it is one file.
+    pub(crate) fn packed(&self) -> Option<u64> {
+        (!self.root.is_empty()).then(|| self.root.len() as u64)
+    }
+
     /// The number of a new decoder.
     pub(crate) fn number(&self) -> u32 {
         let number = self.decoders.get() + 1;

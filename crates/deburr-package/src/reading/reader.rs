@@ -144,6 +144,15 @@ impl<'s, S: Sink> Reader<'s, S> {
             self.sink.skip(self.package.clone(), reason, true)?;
             return Err(Trouble::Over);
         }
+        let members = self.members;
+        let packed = self.meter.packed().filter(|packed| self.meter.limits.are_too_many(members, *packed));
+        if let Some(packed) = packed {
+            let reason =
+                format!("more than {members} members in {packed} bytes: the rest is left out (--max-ratio)");
+            self.faults += 1;
+            self.sink.skip(self.package.clone(), reason, true)?;
+            return Err(Trouble::Over);
+        }
         Ok(())
     }
 

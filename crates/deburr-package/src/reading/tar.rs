@@ -14,6 +14,7 @@ use crate::member::{Link, Member};
 use crate::name::{shown, tidied};
 use crate::sink::Sink;
 use crate::sniff::{BLOCK, Format, Found, sniff};
+use crate::sparse::Sparse;
 use crate::tar::{Gauge, Guarded, HEADER, LONGEST_NAME, slice_of};
 use ::tar::{Archive, Entries, Entry, EntryType};
 use std::io::{self, Cursor, Read};
@@ -160,7 +161,12 @@ fn members<S: Sink, R: Read>(
         };
         gauge.allowed.set(u64::MAX);
         let kind = entry.header().entry_type();
-        let name = entry.path_bytes().into_owned();
+        let sparse = match entry.pax_extensions() {
+            Ok(Some(records)) => Sparse::of(records),
+            _ => Ok(None),
+        };
+        let own_name = sparse.as_ref().ok().and_then(|sparse| sparse.as_ref()?.name.clone());
+        let name = own_name.unwrap_or_else(|| entry.path_bytes().into_owned());
         let is_sparse = kind == EntryType::GNUSparse;
         let stored = if is_sparse { entry.header().entry_size().unwrap_or(0) } else { entry.size() };
         let start = entry.raw_file_position();
@@ -188,8 +194,26 @@ fn members<S: Sink, R: Read>(
         if !is_file || is_directory || !is_new {
             continue;
         }
-        let size = entry.size();
         let nesting = context.nesting.within();
+        let sparse = match sparse {
+            Ok(sparse) => sparse,
+            Err(error) => {
+                reader.skip(&inner, &format!("tar: {error}"), true)?;
+                continue;
+            }
+        };
+        let size = sparse.as_ref().map_or(entry.size(), |sparse| sparse.size);
+        if (is_sparse || sparse.is_some()) && reader.meter.limits.is_bomb(size, stored) {
+            let reason =
+                format!("unpacks to more than {} times its size (--max-ratio)", reader.meter.limits.ratio);
+            reader.skip(&inner, &reason, true)?;
+            continue;
+        }
+        if let Some(sparse) = sparse {
+            let mut filled = sparse.reader(&mut entry);
+            reader.content(&inner, Bytes::Stream(&mut filled, Some(size)), nesting)?;
+            continue;
+        }
         match whole.filter(|_| !is_sparse) {
             None => reader.content(&inner, Bytes::Stream(&mut entry, Some(size)), nesting)?,
             Some(bytes) => match slice_of(bytes, start, size) {

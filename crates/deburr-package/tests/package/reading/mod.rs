@@ -8,6 +8,10 @@ mod members;
 
 use crate::making::{Member, ar, cpio, cut, deb, fixture, gzip, objects, rpm, tar, zip};
 use deburr_package::{Kind, Known, Limits, Member as Listed, Object, Sink, Stopped, read};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::Command;
 
 /// What a package gave.
 #[derive(Debug, Default)]
@@ -326,6 +330,97 @@ fn links_devices_and_folders_are_passed_and_sparse_files_are_whole() {
         assert_eq!(taken.paths(), ["p!sparse", "p!a.o"]);
         assert_eq!(taken.objects[0].bytes, b);
     }
+}
+
+/// By GNU tar itself, in each of its formats.
+#[test]
+fn sparse_files_of_every_format_are_whole() {
+    let [a, _] = objects();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sparse");
+    std::fs::create_dir_all(&folder).unwrap();
+    let sparse = [&a[..], &[0; 1 << 20], b"between", &[0; 3 << 20]].concat();
+    let mut file = File::create(folder.join("sparse.o")).unwrap();
+    file.write_all(&a).unwrap();
+    file.seek(SeekFrom::Current(1 << 20)).unwrap();
+    file.write_all(b"between").unwrap();
+    file.set_len(sparse.len() as u64).unwrap();
+    drop(file);
+    for format in
+        ["gnu", "posix --sparse-version=0.0", "posix --sparse-version=0.1", "posix --sparse-version=1.0"]
+    {
+        let options = format!("--format={format} --sparse --hole-detection=raw -cf - sparse.o");
+        let made = Command::new("tar").args(options.split(' ')).current_dir(&folder).output().unwrap();
+        assert!(made.status.success(), "{format}: {}", String::from_utf8_lossy(&made.stderr));
+        assert!(made.stdout.len() < 1 << 20, "{format}: {} bytes", made.stdout.len());
+        for bytes in [gzip(&made.stdout), made.stdout] {
+            let taken = taken(&bytes);
+            assert_eq!(taken.skipped, [], "{format}");
+            assert_eq!(taken.paths(), ["p!sparse.o"], "{format}");
+            assert_eq!(taken.objects[0].bytes, sparse, "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_sparse_file_whose_map_lies_is_a_fault() {
+    let [a, _] = objects();
+    let archive = |records: &[(&str, &str)], map: &str| {
+        let mut builder = tar::Builder::new(Vec::new());
+        // A line with its own length, of two or three digits.
+        let line = |(key, value): &(&str, &str)| {
+            let rest = format!(" {key}={value}\n");
+            let length = rest.len() + if rest.len() < 98 { 2 } else { 3 };
+            format!("{length}{rest}")
+        };
+        let records: String = records.iter().map(line).collect();
+        let mut extended = tar::Header::new_ustar();
+        extended.set_entry_type(tar::EntryType::XHeader);
+        extended.set_size(records.len() as u64);
+        builder.append_data(&mut extended, "PaxHeaders/f", records.as_bytes()).unwrap();
+        let mut block = map.as_bytes().to_vec();
+        block.resize(block.len().next_multiple_of(512), 0);
+        let stored = [&block, &a[..]].concat();
+        let mut header = tar::Header::new_ustar();
+        header.set_size(stored.len() as u64);
+        builder.append_data(&mut header, "made-up", stored.as_slice()).unwrap();
+        builder.into_inner().unwrap()
+    };
+    let length = a.len();
+    let before = |size: &str, map: &str| {
+        let records = [("GNU.sparse.major", "1"), ("GNU.sparse.name", "f"), ("GNU.sparse.realsize", size)];
+        archive(&records, map)
+    };
+    let (size, map) = (length.to_string(), format!("1\n0\n{length}\n"));
+    assert_eq!(taken(&before(&size, &map)).objects[0].bytes, a);
+    assert_eq!(taken(&before(&size, &map)).paths(), ["p!f"]);
+    let disorder = "its map is not in order, or goes past its end";
+    let less = (length - 1).to_string();
+    assert!(taken(&before(&less, &map)).complaint().contains(disorder));
+    assert!(taken(&before(&size, "1\n0\nmany\n")).complaint().contains("a number was expected"));
+    assert!(taken(&before("many", &map)).complaint().contains("a number was expected"));
+    assert!(taken(&before(&size, &"1".repeat(9999))).complaint().contains("a map that has no end"));
+    assert!(taken(&before("1000000000000", &map)).complaint().contains("--max-ratio"));
+    let within = |map: &str| {
+        archive(&[("GNU.sparse.name", "f"), ("GNU.sparse.size", &size), ("GNU.sparse.map", map)], "")
+    };
+    assert_eq!(taken(&within(&format!("0,{length}"))).objects[0].bytes, a);
+    assert!(taken(&within("0,64,32,64")).complaint().contains(disorder));
+}
+
+#[test]
+fn archives_within_archives_have_as_many_members_as_befit_their_size() {
+    let names: Vec<String> = (0..100).map(|number| format!("n{number}")).collect();
+    let all = |count: usize, content: &[u8]| {
+        let members: Vec<(&str, &[u8])> =
+            names.iter().take(count).map(|name| (name.as_str(), content)).collect();
+        zip(&members, true)
+    };
+    let many = all(100, &all(100, b""));
+    assert_eq!(taken(&many).skipped, []);
+    let bomb = all(10, &many);
+    let size = bomb.len();
+    let expected = format!("more than 65537 members in {size} bytes: the rest is left out (--max-ratio)");
+    assert_eq!(taken(&bomb).complaint(), expected);
 }
 
 #[test]
