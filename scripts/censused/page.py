@@ -37,6 +37,7 @@ BUILDS = [
     ("refused-by-loader", "files that a loader refuses"),
     ("page-size", "files that larger pages stop"),
     ("fast-math-at-load", "libraries that flush subnormal numbers"),
+    ("debug-information-left-in", "files of which a tenth or more is debug information"),
 ]
 
 

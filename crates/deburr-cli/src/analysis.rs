@@ -58,6 +58,8 @@ pub(crate) struct Provenance<'a> {
     pub(crate) root: Option<&'a Path>,
     /// As `deburr_package::Object` has it.
     pub(crate) stored_at: Option<u64>,
+    /// As [`Request::is_packed`].
+    pub(crate) is_packed: bool,
     /// Whether the user named the file, rather than a directory above it.
     pub(crate) is_named: bool,
     /// What of a jitdump it is, if its code was made at run time.
@@ -178,6 +180,7 @@ impl Analysis {
             when_hot,
             made_at_run_time: provenance.jit.is_some(),
             stored_at: provenance.stored_at,
+            is_packed: provenance.is_packed,
             missing_interpreter,
             notes_undecided: self.notes_undecided,
             strict: self.config.strict,

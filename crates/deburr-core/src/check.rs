@@ -99,6 +99,7 @@ pub(crate) fn examine<T>(
         is_profiled: request.samples.is_some(),
         missing_interpreter: request.missing_interpreter,
         stored_at: request.stored_at,
+        is_packed: request.is_packed,
         named: request.named,
         shared: Shared::default(),
     };

@@ -46,6 +46,8 @@ pub struct Request<'a> {
     pub missing_interpreter: Option<&'a str>,
     /// Where the file's bytes begin in the application for Android that it is in, where the loader maps them from there.
     pub stored_at: Option<u64>,
+    /// Whether the file is in a package: then it is what users get, and not what a developer has just built.
+    pub is_packed: bool,
     /// Whether findings in code that the file's owner cannot change count like the others; see [`Origin`](crate::report::Origin).
     pub include_runtime: bool,
     /// Whether a claim is held to what is not proven by notes; see `strict`.

@@ -43,6 +43,7 @@ pub fn check(data: &[u8]) {
         made_at_run_time: false,
         missing_interpreter: None,
         stored_at: None,
+        is_packed: false,
         include_runtime: choice.bit(6),
         notes_undecided: false,
         strict: false,

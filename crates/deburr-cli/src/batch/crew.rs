@@ -219,6 +219,7 @@ impl<'a> Crew<'a> {
                 held: None,
                 root: None,
                 stored_at: None,
+                is_packed: false,
                 is_named,
                 jit: part,
             };
@@ -260,9 +261,10 @@ impl<'a> Crew<'a> {
             Origin::Member { held, stored_at } => (held, None, stored_at),
             Origin::File(_) => (own.as_deref(), self.plan.root.as_deref(), None),
         };
+        let is_packed = matches!(origin, Origin::Member { .. });
         let is_named = origin.is_named();
-        let provenance =
-            Provenance { path: &path, file, siblings, held, root, stored_at, is_named, jit: None };
+        let (path, jit) = (path.as_str(), None);
+        let provenance = Provenance { path, file, siblings, held, root, stored_at, is_packed, is_named, jit };
         self.check_as(bytes, provenance, foreign)
     }
 

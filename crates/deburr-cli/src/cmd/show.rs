@@ -57,6 +57,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
             held: None,
             root: None,
             stored_at: None,
+            is_packed: false,
             is_named: true,
             jit,
         };

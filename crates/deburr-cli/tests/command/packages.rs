@@ -63,11 +63,13 @@ fn package_has_the_findings_of_its_folder() {
     }
     let package = scratch.file("p.tgz", &gzip(&tar(&objects)));
     let tree = format!("{}/tree", scratch.as_str());
-    let (folder, status) = json(&[&tree, "--no-debug-files"]);
+    // Only in a package is much debug information a warning.
+    let options = ["--no-debug-files", "--ignore", "debug-information-left-in"];
+    let (folder, status) = json(&[&[&*tree][..], &options].concat());
     assert!(objects.len() > 50 && reports(&folder, "").len() == objects.len());
     let mut outputs = Vec::new();
     for threads in ["1", "2", "7"] {
-        let (document, output) = json(&[&package, "--no-debug-files", "-j", threads]);
+        let (document, output) = json(&[&[&*package, "-j", threads][..], &options].concat());
         assert_eq!(output.status, status.status, "{}", stderr(&output));
         assert_eq!(reports(&document, &format!("{package}!")), reports(&folder, &format!("{tree}/")));
         outputs.push(output.stdout);

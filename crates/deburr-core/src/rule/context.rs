@@ -126,6 +126,8 @@ pub struct Context<'a> {
     pub missing_interpreter: Option<&'a str>,
     /// As [`Request::stored_at`](crate::Request::stored_at).
     pub stored_at: Option<u64>,
+    /// As [`Request::is_packed`](crate::Request::is_packed).
+    pub is_packed: bool,
     /// Ids of the rules that the user names.
     pub named: &'a [&'a str],
     /// Worked out once, for the first user.

@@ -16,7 +16,7 @@ const WARNING_PERCENT: u64 = 50;
 pub(super) const RULE: Rule = Rule {
     id: "debug-information-left-in",
     summary: "debug information within a file that is shipped",
-    severity: "note; warning where it is more than half of the file",
+    severity: "note; warning where it is more than half of a file in a package",
     page: include_str!("../../pages/debug-information-left-in.md"),
     remedies: &[
         Remedy::new(Compiler::Gcc, (1, 0), "-Wl,--strip-debug"),
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
         Remedy::new(Compiler::Rustc, (1, 45), "-C strip=debuginfo"),
         Remedy::new(Compiler::Go, (1, 0), "-ldflags=-w"),
     ],
-    preview: true,
+    preview: false,
     benchmark: None,
     wants: Wants::classes(ClassSet::EMPTY),
     check: |context| finding(context).into_iter().collect(),
@@ -38,10 +38,14 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     }
     let (debug, whole) = (debug_bytes(image.bytes).ok()?, image.bytes.len() as u64);
     let percent = debug.saturating_mul(100).checked_div(whole)?;
-    if debug < LEAST_BYTES || percent < LEAST_PERCENT {
+    // Go's linker adds it by default.
+    let least = if image.build.is_go { WARNING_PERCENT + 1 } else { LEAST_PERCENT };
+    if debug < LEAST_BYTES || percent < least {
         return None;
     }
-    let severity = if percent > WARNING_PERCENT { Severity::Warning } else { Severity::Note };
+    // What a developer has just built is measured with it, and stripped when it is packed.
+    let is_shipped = context.is_packed && percent > WARNING_PERCENT;
+    let severity = if is_shipped { Severity::Warning } else { Severity::Note };
     let message = format!("{percent} % of the file is debug information: {debug} of {whole} bytes");
     let evidence = vec![
         ("debug_bytes", Value::Number(debug)),

@@ -1,6 +1,7 @@
 //! What loaders read of a file, compared with what binutils read of it, and what is reported of claims.
 
 use super::image::build;
+use deburr_core::finding::Severity;
 use deburr_core::image::{needed_versions, undefined};
 use deburr_core::{Report, Request, StatedClaim, check};
 use std::collections::BTreeSet;
@@ -137,6 +138,24 @@ fn what_a_file_takes_from_its_process_is_said_by_names() {
     let program = "#include <stdlib.h>\n#include <stdio.h>\nint main(int n, char **a) { puts(malloc(n) ? a[0] : \"\"); return 0; }";
     let found = runtime("takes-static", program, &["-O1", "-static"]).expect("what it takes");
     assert_eq!(found.allocator.as_deref(), Some("glibc"));
+}
+
+#[test]
+fn debug_information_is_a_warning_in_what_users_get() {
+    let found = |name: &str, is_packed: bool| -> Vec<Severity> {
+        let path = format!("{}/fixtures/debug_information_left_in/{name}.o", env!("CARGO_MANIFEST_DIR"));
+        let bytes = std::fs::read(path).expect("a fixture");
+        let report = check(&bytes, &Request { is_packed, ..Request::default() }).expect("a library");
+        let own = report.findings.iter().filter(|finding| finding.rule == "debug-information-left-in");
+        own.map(|finding| finding.severity).collect()
+    };
+    assert_eq!(found("hit-warning", true), [Severity::Warning]);
+    assert_eq!(found("hit-warning", false), [Severity::Note]);
+    assert_eq!(found("hit-note", true), [Severity::Note]);
+    // What is yet to be linked is linked elsewhere, and a little is nothing.
+    for none in ["miss-object", "miss-small"] {
+        assert_eq!(found(none, true), []);
+    }
 }
 
 #[test]
