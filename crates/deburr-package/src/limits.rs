@@ -29,6 +29,11 @@ impl Limits {
         unpacked > HARMLESS && unpacked / self.ratio.max(1) > packed
     }
 
+    /// What is said of such bytes.
+    pub(crate) fn of_bomb(&self) -> String {
+        format!("unpacks to more than {} times its size (--max-ratio)", self.ratio)
+    }
+
     /// Whether so many members are too many to be in a package of so few bytes: archives within archives, each compressed.
     pub(crate) fn are_too_many(&self, members: u64, packed: u64) -> bool {
         self.is_bomb(members.saturating_mul(MEMBER), packed)

@@ -36,7 +36,7 @@ impl Sparse {
     /// Where they say it, and not how.
     pub(crate) fn of(records: PaxExtensions<'_>) -> io::Result<Option<Sparse>> {
         let (mut sparse, mut is_sparse, mut map) = (Sparse::default(), false, Vec::new());
-        let mut begun = None;
+        let (mut begun, mut is_before) = (None, false);
         for record in records.filter_map(Result::ok) {
             let Some(key) = record.key_bytes().strip_prefix(b"GNU.sparse.") else { continue };
             is_sparse = true;
@@ -44,7 +44,7 @@ impl Sparse {
             match key {
                 b"name" => sparse.name = Some(value.to_vec()),
                 b"realsize" | b"size" => sparse.size = number(value)?,
-                b"major" if value == b"1" => sparse.map = None,
+                b"major" => is_before = value == b"1",
                 b"offset" => begun = Some(number(value)?),
                 b"numbytes" => {
                     let offset = begun.take().ok_or_else(|| bad("a size without an offset"))?;
@@ -53,13 +53,15 @@ impl Sparse {
                 b"map" => {
                     let numbers =
                         value.split(|byte| *byte == b',').map(number).collect::<io::Result<Vec<u64>>>()?;
-                    let pairs = numbers.as_chunks::<2>().0.iter();
-                    map = pairs.map(|&[offset, size]| Piece { offset, size }).collect();
+                    let (pairs, []) = numbers.as_chunks() else {
+                        return Err(bad("an offset without a size"));
+                    };
+                    map = pairs.iter().map(|&[offset, size]| Piece { offset, size }).collect();
                 }
                 _ => {}
             }
         }
-        sparse.map = Some(map).filter(|map| !map.is_empty());
+        sparse.map = (!is_before).then_some(map);
         Ok(is_sparse.then_some(sparse))
     }
 

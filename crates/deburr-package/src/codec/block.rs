@@ -55,16 +55,11 @@ impl Blocks {
     pub(crate) fn count(&self, bytes: u64) -> io::Result<()> {
         let total = self.unpacked.get().saturating_add(bytes);
         self.unpacked.set(total);
-        self.meter.unpacked.set(self.meter.unpacked.get().saturating_add(bytes));
         let limits = self.meter.limits;
-        let (what, is_over) = match () {
-            () if self.meter.unpacked.get() > limits.unpacked_bytes => {
-                (format!("the package unpacks to more than {} (--max-unpacked)", limits.unpacked_bytes), true)
-            }
-            () if limits.is_bomb(total, self.size) => {
-                (format!("unpacks to more than {} times its size (--max-ratio)", limits.ratio), false)
-            }
-            () => return Ok(()),
+        let (what, is_over) = match self.meter.count(bytes) {
+            Some(what) => (what, true),
+            None if limits.is_bomb(total, self.size) => (limits.of_bomb(), false),
+            None => return Ok(()),
         };
         let reason = format!("{}: {what} ({} bytes, {total} unpacked)", self.name, self.size);
         self.meter.fail(Failure { decoder: self.number, reason, is_over });

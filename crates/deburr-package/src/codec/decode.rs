@@ -87,15 +87,12 @@ impl Read for Metered<'_> {
             Err(error) => return Err(self.fail(&error.to_string(), false)),
         };
         self.written += read as u64;
-        self.meter.unpacked.set(self.meter.unpacked.get() + read as u64);
-        let limits = self.meter.limits;
-        if self.meter.unpacked.get() > limits.unpacked_bytes {
-            let what = format!("the package unpacks to more than {} (--max-unpacked)", limits.unpacked_bytes);
+        if let Some(what) = self.meter.count(read as u64) {
             return Err(self.fail(&what, true));
         }
+        let limits = self.meter.limits;
         if limits.is_bomb(self.written, self.read.get()) {
-            let what = format!("unpacks to more than {} times its size (--max-ratio)", limits.ratio);
-            return Err(self.fail(&what, false));
+            return Err(self.fail(&limits.of_bomb(), false));
         }
         Ok(read)
     }

@@ -50,6 +50,14 @@ impl Meter {
         (!self.root.is_empty()).then(|| self.root.len() as u64)
     }
 
+    /// Counts bytes that came out of the package; what is said where they are too many.
+    pub(crate) fn count(&self, bytes: u64) -> Option<String> {
+        let unpacked = self.unpacked.get().saturating_add(bytes);
+        self.unpacked.set(unpacked);
+        let most = self.limits.unpacked_bytes;
+        (unpacked > most).then(|| format!("the package unpacks to more than {most} (--max-unpacked)"))
+    }
+
     /// The number of a new decoder.
     pub(crate) fn number(&self) -> u32 {
         let number = self.decoders.get() + 1;

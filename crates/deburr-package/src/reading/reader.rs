@@ -137,23 +137,20 @@ impl<'s, S: Sink> Reader<'s, S> {
     pub(crate) fn begin_member(&mut self) -> Flow {
         self.sink.progress(self.meter.position.get());
         self.members += 1;
-        let most = self.meter.limits.members;
-        if self.members > most {
-            let reason = format!("more than {most} members: the rest is left out (--max-members)");
-            self.faults += 1;
-            self.sink.skip(self.package.clone(), reason, true)?;
-            return Err(Trouble::Over);
-        }
-        let members = self.members;
-        let packed = self.meter.packed().filter(|packed| self.meter.limits.are_too_many(members, *packed));
-        if let Some(packed) = packed {
-            let reason =
-                format!("more than {members} members in {packed} bytes: the rest is left out (--max-ratio)");
-            self.faults += 1;
-            self.sink.skip(self.package.clone(), reason, true)?;
-            return Err(Trouble::Over);
-        }
-        Ok(())
+        let (limits, before) = (self.meter.limits, self.members - 1);
+        let packed = self.meter.packed().filter(|packed| limits.are_too_many(self.members, *packed));
+        let reason = match packed {
+            _ if self.members > limits.members => {
+                format!("more than {before} members: the rest is left out (--max-members)")
+            }
+            Some(packed) => {
+                format!("more than {before} members in {packed} bytes: the rest is left out (--max-ratio)")
+            }
+            None => return Ok(()),
+        };
+        self.faults += 1;
+        self.sink.skip(self.package.clone(), reason, true)?;
+        Err(Trouble::Over)
     }
 
     /// Reads a binary into memory, and hands it over.

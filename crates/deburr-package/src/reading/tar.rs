@@ -6,7 +6,7 @@
 
 use super::ahead::Ahead;
 use super::layers;
-use super::reader::{Bytes, Flow, Nesting, Reader};
+use super::reader::{Bytes, Flow, Nesting, Reader, Trouble};
 use super::whiteouts::Covered;
 use crate::appended::plain;
 use crate::image::archive::find;
@@ -204,10 +204,12 @@ fn members<S: Sink, R: Read>(
         };
         let size = sparse.as_ref().map_or(entry.size(), |sparse| sparse.size);
         if (is_sparse || sparse.is_some()) && reader.meter.limits.is_bomb(size, stored) {
-            let reason =
-                format!("unpacks to more than {} times its size (--max-ratio)", reader.meter.limits.ratio);
-            reader.skip(&inner, &reason, true)?;
+            reader.skip(&inner, &reader.meter.limits.of_bomb(), true)?;
             continue;
+        }
+        if let Some(what) = reader.meter.count(size.saturating_sub(stored)) {
+            reader.skip(path, &what, true)?;
+            return Err(Trouble::Over);
         }
         if let Some(sparse) = sparse {
             let mut filled = sparse.reader(&mut entry);

@@ -345,10 +345,11 @@ fn sparse_files_of_every_format_are_whole() {
     file.write_all(b"between").unwrap();
     file.set_len(sparse.len() as u64).unwrap();
     drop(file);
+    File::create(folder.join("holes")).unwrap().set_len(1 << 22).unwrap();
     for format in
         ["gnu", "posix --sparse-version=0.0", "posix --sparse-version=0.1", "posix --sparse-version=1.0"]
     {
-        let options = format!("--format={format} --sparse --hole-detection=raw -cf - sparse.o");
+        let options = format!("--format={format} --sparse --hole-detection=raw -cf - holes sparse.o");
         let made = Command::new("tar").args(options.split(' ')).current_dir(&folder).output().unwrap();
         assert!(made.status.success(), "{format}: {}", String::from_utf8_lossy(&made.stderr));
         assert!(made.stdout.len() < 1 << 20, "{format}: {} bytes", made.stdout.len());
@@ -405,6 +406,15 @@ fn a_sparse_file_whose_map_lies_is_a_fault() {
     };
     assert_eq!(taken(&within(&format!("0,{length}"))).objects[0].bytes, a);
     assert!(taken(&within("0,64,32,64")).complaint().contains(disorder));
+    assert!(taken(&within("0,64,32")).complaint().contains("an offset without a size"));
+    // Holes count as what a decoder gives.
+    let all = Limits { unpacked_bytes: length as u64, ..Limits::default() };
+    let longer = before(&(length + 1).to_string(), &map);
+    assert_eq!(taken_within(&before(&size, &map), all).skipped, []);
+    assert_eq!(taken_within(&longer, all).skipped, []);
+    let none = Limits { unpacked_bytes: 0, ..all };
+    let larger = before(&(length + 2048).to_string(), &map);
+    assert!(taken_within(&larger, none).complaint().contains("--max-unpacked"));
 }
 
 #[test]
@@ -419,7 +429,7 @@ fn archives_within_archives_have_as_many_members_as_befit_their_size() {
     assert_eq!(taken(&many).skipped, []);
     let bomb = all(10, &many);
     let size = bomb.len();
-    let expected = format!("more than 65537 members in {size} bytes: the rest is left out (--max-ratio)");
+    let expected = format!("more than 65536 members in {size} bytes: the rest is left out (--max-ratio)");
     assert_eq!(taken(&bomb).complaint(), expected);
 }
 
