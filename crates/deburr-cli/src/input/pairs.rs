@@ -63,7 +63,7 @@ fn without_versions_of_packages(path: &str) -> String {
     without_versions(&out)
 }
 
-/// The path of a package up to its name, and from its version on, which is empty where it has none.
+/// The path of a package up to its name, and the rest from its version on; empty without a version.
 fn name_and_version(package: &str) -> (&str, &str) {
     let file = package.rfind('/').map_or(0, |at| at + 1);
     let is_version = |at: &usize| package[at + 1..].starts_with(|c: char| c.is_ascii_digit());

@@ -203,13 +203,8 @@ impl Graph {
 
 /// The graph of the function around one place after another, and what `T` says of it: built once for places that are neighbours, or a function
 /// with many of them would take the square of its length.
+#[derive(Default)]
 pub(crate) struct RecentGraph<T>(Option<(Function, Graph, T)>);
-
-impl<T> Default for RecentGraph<T> {
-    fn default() -> RecentGraph<T> {
-        RecentGraph(None)
-    }
-}
 
 impl<T> RecentGraph<T> {
     /// The function that holds a place, its graph, and what `learn` makes of that. `None` where no function is.

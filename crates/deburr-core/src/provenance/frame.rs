@@ -31,7 +31,7 @@ pub struct FrameUse {
 
 impl FrameUse {
     /// What the first instructions of a function, which is at `extent`, do with its frame. `is_go`: it follows Go's conventions.
-    pub(super) fn of((arch, is_go): (Arch, bool), extent: Extent, insns: &[Insn]) -> FrameUse {
+    pub(super) fn of(arch: Arch, is_go: bool, extent: Extent, insns: &[Insn]) -> FrameUse {
         let mut targets: Vec<Svma> = insns.iter().filter_map(|insn| insn.flow.inner_target()).collect();
         targets.sort_unstable();
         let mut frame = Frame::new(arch, is_go);
@@ -255,7 +255,7 @@ mod tests {
     fn of(arch: Arch, hex: &str) -> FrameUse {
         let insns = decode_hex(arch, hex, Svma(0x1000));
         let end = insns.last().map_or(Svma(0x1000), Insn::next);
-        FrameUse::of((arch, false), Extent { start: Svma(0x1000), end }, &insns)
+        FrameUse::of(arch, false, Extent { start: Svma(0x1000), end }, &insns)
     }
 
     fn x86(hex: &str) -> FrameUse {
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!((x86(profiled).arguments, x86(profiled).held), (1, 1));
         let insns = decode_hex(Arch::X86_64, profiled, Svma(0x1000));
         let extent = Extent { start: Svma(0x1000), end: Svma(0x1012) };
-        assert_eq!(FrameUse::of((Arch::X86_64, true), extent, &insns).arguments, 0);
+        assert_eq!(FrameUse::of(Arch::X86_64, true, extent, &insns).arguments, 0);
         // bl next; str x0, [sp, #8]
         assert_eq!(of(Arch::Aarch64, "01 00 00 94 e0 07 00 f9").arguments, 0);
     }

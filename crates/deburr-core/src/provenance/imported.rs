@@ -11,7 +11,7 @@ use crate::insn::aarch64::adrp_page;
 use deburr_cpu::Arch;
 use std::collections::{HashMap, HashSet};
 
-/// Most instructions between those of a call through a slot. Of 2,001 such calls in SQLite by gcc 12 (`-O2 -fno-plt`), 1,986 are found, and four more
+/// Maximum number of instructions between two of a call through a slot. Of 2,001 such calls in SQLite by gcc 12 (`-O2 -fno-plt`), 1,986 are found, and four more
 /// with four times as many.
 const MAX_DISTANCE: usize = 64;
 
@@ -73,7 +73,7 @@ pub(crate) fn calls_by_name<'a>(
     calls
 }
 
-/// Calls and jumps through slots that the loader fills, but for those of procedure linkage tables. The bytes of the instructions decide.
+/// Calls and jumps through slots that the loader fills, outside procedure linkage tables. The bytes of the instructions decide.
 pub(super) fn calls_through_slots<'a>(
     image: &Image<'_>,
     slots: &HashMap<Svma, &'a str>,

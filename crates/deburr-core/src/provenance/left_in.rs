@@ -165,15 +165,11 @@ pub(crate) struct Instrumentation {
 /// Assertions in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Assertions {
-    /// Calls of functions that report a failed assertion.
-    pub(crate) calls: u64,
-    /// Functions with such calls.
+    /// Functions with calls of functions that report a failed assertion.
     pub(crate) callers: u64,
-    /// The first call.
-    pub(crate) first: Option<CodeOffset>,
-    /// Calls by the name of the function that reports.
+    /// Such calls by the name of the function that reports.
     pub(crate) by_name: BTreeMap<String, u64>,
-    /// Calls by whose assertions they report, and the first of each.
+    /// The same by whose assertions they report, and the first of each.
     pub(crate) by_maker: BTreeMap<Maker, (u64, CodeOffset)>,
     /// Messages of Rust's overflow checks.
     pub(crate) overflow_messages: u64,
@@ -214,10 +210,19 @@ impl Instrumentation {
 }
 
 impl Assertions {
-    /// Calls that report what the file's owner asserts, and the first of them.
+    /// Calls that report a failed assertion, and the first of them.
+    pub(crate) fn all(&self) -> (u64, Option<CodeOffset>) {
+        self.made_by(|_| true)
+    }
+
+    /// Those that report what the file's owner asserts.
     pub(crate) fn of_owner(&self) -> (u64, Option<CodeOffset>) {
-        let own = || self.by_maker.iter().filter(|(maker, _)| maker.is_owner()).map(|(_, found)| found);
-        (own().map(|(calls, _)| calls).sum(), own().map(|&(_, first)| first).min())
+        self.made_by(Maker::is_owner)
+    }
+
+    fn made_by(&self, is_meant: fn(Maker) -> bool) -> (u64, Option<CodeOffset>) {
+        let meant = || self.by_maker.iter().filter(|&(&maker, _)| is_meant(maker)).map(|(_, found)| found);
+        (meant().map(|(calls, _)| calls).sum(), meant().map(|&(_, first)| first).min())
     }
 
     /// Those of a file, without what a runtime that is linked into it asserts: glibc's allocator does.
@@ -242,9 +247,7 @@ impl Assertions {
         let texts = if image.kind == Kind::Relocatable { &[] } else { &*image.constants };
         let messages = texts.iter().map(|(_, bytes)| overflow_messages(bytes));
         Assertions {
-            calls: calls.len() as u64,
             callers: source.count_functions(calls.iter().map(|call| call.from)),
-            first: calls.first().map(|call| call.from),
             by_name,
             by_maker,
             overflow_messages: messages.sum(),

@@ -380,7 +380,7 @@ pub fn frame_use(image: &Image<'_>, program: &Program, function: &Function) -> F
 /// What the first `count` instructions of a function do with its frame.
 fn use_of_first(image: &Image<'_>, program: &Program, extent: Extent, count: usize) -> FrameUse {
     let insns: Vec<Insn> = block::decode_run(image, program, extent).take(count).collect();
-    FrameUse::of((image.arch, image.build.is_go), extent, &insns)
+    FrameUse::of(image.arch, image.build.is_go, extent, &insns)
 }
 
 /// Functions that have their variables in their frames whatever the optimiser does, since they call one that returns twice (`setjmp`):

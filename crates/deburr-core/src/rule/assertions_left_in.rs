@@ -38,12 +38,13 @@ pub(super) const ACROSS: Across = Across { rule: RULE.id, needs: Needs::Assertio
 fn finding(context: &Context<'_>) -> Option<Finding> {
     let image = context.image;
     let found = context.assertions();
-    let has_calls = found.calls >= LEAST_CALLS;
+    let (count, first) = found.all();
+    let has_calls = count >= LEAST_CALLS;
     let has_checks = found.overflow_messages >= LEAST_MESSAGES;
     if !has_calls && !has_checks {
         return None;
     }
-    let at = match found.first.filter(|_| has_calls) {
+    let at = match first.filter(|_| has_calls) {
         Some(first) => image.svma(first),
         None => context.start()?,
     };
@@ -51,9 +52,8 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     names.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
     let names: Vec<String> =
         names.into_iter().map(|(name, count)| format!("{} ({count})", demangle(name))).collect();
-    let calls = || {
-        format!("{} assertions in {}: calls of {}", found.calls, functions(found.callers), names.join(", "))
-    };
+    let calls =
+        || format!("{count} assertions in {}: calls of {}", functions(found.callers), names.join(", "));
     let checks = || format!("overflow checks of Rust, with {} messages", found.overflow_messages);
     let message = match (has_calls, has_checks) {
         (true, true) => format!("{}; {}", calls(), checks()),
@@ -64,7 +64,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let mainly = mainly.filter(|_| has_calls).map_or("Rust", |(maker, _)| maker.name());
     let evidence = vec![
         ("mainly", Value::Text(mainly.into())),
-        ("calls", Value::Number(found.calls)),
+        ("calls", Value::Number(count)),
         ("callers", Value::Number(found.callers)),
         ("overflow_messages", Value::Number(found.overflow_messages)),
     ];
@@ -74,7 +74,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
 /// A file, and its assertions.
 type Counted<'f> = (&'f FileFacts, &'f FileAssertions);
 
-/// Files with assertions, each with one of its kin that has none, and neither many more functions nor few.
+/// Files with assertions, each with another build of it that has none and a similar number of functions.
 fn across(files: &[FileFacts]) -> Vec<AcrossFinding> {
     let mut groups: BTreeMap<&str, Vec<Counted<'_>>> = BTreeMap::new();
     for file in files {

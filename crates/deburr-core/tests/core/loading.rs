@@ -140,6 +140,33 @@ fn what_a_file_takes_from_its_process_is_said_by_names() {
     assert_eq!(found.allocator.as_deref(), Some("glibc"));
 }
 
+/// Nothing says then where the procedure linkage table is, which jumps through each of its slots.
+#[test]
+fn entries_of_the_linkage_table_are_no_calls_in_a_file_without_section_headers() {
+    let calls = |name: &str, flag: &str| -> Vec<String> {
+        let function = |n: usize| format!("int f{n}(int x) {{ return f{}(x) + 1; }}\n", n + 1);
+        let source: String = (0..12).map(|n| format!("int f{n}(int);\n")).collect();
+        let source = source + "int f12(int x) { return x; }\n" + &(0..12).map(function).collect::<String>();
+        let whole = build(name, &source, &["-shared", "-fPIC", "-O1", flag]);
+        let mut bare = whole.clone();
+        bare[40..48].fill(0);
+        bare[58..64].fill(0);
+        let request = Request { rules: Some(&["interposable-call"]), ..Request::default() };
+        let found = [whole, bare].map(|bytes| {
+            let report = check(&bytes, &request).expect("a library");
+            report.findings.iter().map(|finding| finding.message.to_string()).collect::<Vec<_>>().join("; ")
+        });
+        found.map(|text| text.split(':').next().unwrap_or_default().to_owned()).to_vec()
+    };
+    let through =
+        |table: &str| format!("12 calls of 12 functions that the file itself exports go through its {table}");
+    assert_eq!(calls("by-table.so", "-fplt"), [through("procedure linkage table"), String::new()]);
+    assert_eq!(
+        calls("by-slot.so", "-fno-plt"),
+        [through("global offset table"), through("global offset table")]
+    );
+}
+
 #[test]
 fn debug_information_is_a_warning_in_what_users_get() {
     let found = |name: &str, is_packed: bool| -> Vec<Severity> {

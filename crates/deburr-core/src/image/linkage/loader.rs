@@ -10,8 +10,8 @@ use super::model::{
 use crate::address::{Extent, Svma};
 use crate::image::elf::{Elf, PT_TLS, SHF_TLS, SHT_NOBITS, Section};
 use crate::image::parse::relocations::{
-    Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, formats, may_hold_pointers, relr,
-    words_of_data,
+    Dynamic, RELA, Rela, dynamic_kind, dynamic_tables, entries_of, formats, is_of_linkage_table,
+    may_hold_pointers, relr, words_of_data,
 };
 use crate::image::parse::symbols::SymbolTable;
 use crate::image::{Image, SymbolKind};
@@ -103,7 +103,8 @@ fn add_symbolic<'a>(
             out.resolved.push(Resolved { at, resolver: svma });
         } else {
             out.cells.push(Cell { at, to: svma.offset(rela.addend) });
-            if dynamic == Dynamic::Slot && symbol.kind() == FUNC && symbol.is_preemptible() {
+            let is_called = dynamic == Dynamic::Slot && !is_of_linkage_table(elf.arch, rela.kind);
+            if is_called && symbol.kind() == FUNC && symbol.is_preemptible() {
                 out.own_slots.push(Import { at, name: table.text(&symbol), is_copy: false });
             }
         }

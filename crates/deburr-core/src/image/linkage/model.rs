@@ -159,8 +159,8 @@ pub struct Linkage<'a> {
     pub resolved: Vec<Resolved>,
     /// Cells that hold addresses of other files.
     pub imports: Vec<Import<'a>>,
-    /// Slots of the global offset table that the loader fills with what it finds by the name of a function of this file: it takes
-    /// another file's, if that one comes first.
+    /// Slots of the global offset table, without those of the procedure linkage table, that the loader fills with what it finds by the
+    /// name of a function of this file: it takes another file's, if that one comes first.
     pub own_slots: Vec<Import<'a>>,
     /// Functions that other files can call: global and weak symbols of `.dynsym` that are defined in code and not
     /// hidden; of relocatable objects those of `.symtab`, hidden or not. Resolvers (`STT_GNU_IFUNC`) are not among

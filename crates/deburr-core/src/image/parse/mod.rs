@@ -75,21 +75,25 @@ fn code_of_sections<'a>(elf: &Elf<'a>, faults: &mut Vec<String>) -> Result<Vec<C
 /// Leaves out sections that hold bytes of sections before them: no linker or assembler writes such, and headers of some kilobytes would make
 /// gigabytes of code.
 fn read_once<'a>(found: Vec<Code<'a>>, faults: &mut Vec<String>) -> Vec<Code<'a>> {
-    let mut taken: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    // By its offset in the file, where a section that is kept ends, and which it is.
+    let mut taken: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
     let mut again: Option<(String, u64)> = None;
-    let mut kept = Vec::new();
+    let mut kept: Vec<Code<'a>> = Vec::new();
     for code in found {
         let (start, end) = (code.file_offset, code.file_offset.saturating_add(code.bytes.len() as u64));
         let before = taken.range(..end).next_back().filter(|(_, (end, _))| *end > start);
-        if let Some((_, (_, name))) = before {
-            let named = |name: &str| if name.is_empty() { "(no name)".to_owned() } else { name.to_owned() };
-            let (name, before) = (named(&code.name), named(name));
-            let first = format!("section {name} at file offset {start:#x} holds bytes of section {before}");
-            again.get_or_insert((first, 0)).1 += 1;
+        let Some((_, &(_, before))) = before else {
+            taken.insert(start, (end, kept.len()));
+            kept.push(code);
             continue;
-        }
-        taken.insert(start, (end, code.name.clone()));
-        kept.push(code);
+        };
+        let first = || {
+            let named =
+                |code: &Code<'_>| if code.name.is_empty() { "(no name)" } else { &code.name }.to_owned();
+            let before = kept.get(before).map(named).unwrap_or_default();
+            format!("section {} at file offset {start:#x} holds bytes of section {before}", named(&code))
+        };
+        again.get_or_insert_with(|| (first(), 0)).1 += 1;
     }
     faults.extend(again.map(|(first, count)| match count {
         1 => format!("{first}: left out"),

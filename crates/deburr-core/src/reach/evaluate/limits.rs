@@ -41,8 +41,8 @@ pub(super) const MAX_ESCAPING_POINTERS: usize = 4096;
 /// Maximum of objects behind the arguments of a call that are searched for relevant addresses; after it the callee is evaluated.
 pub(super) const MAX_CARRIED: usize = 64;
 
-/// Blocks of a function, after which each of its registers counts as read. Detectors have up to some hundred. The time is proportional to
-/// them, since all that were walked are known afterwards.
+/// Blocks of a function, after which each of its registers counts as read. Detectors have up to some hundred. A function is walked once for all
+/// blocks that the first of them leads to.
 pub(super) const MAX_LIVENESS_BLOCKS: usize = 1 << 16;
 
 /// Changes of the words that a context knows when it is entered and returns, after which it knows none.

@@ -132,6 +132,9 @@ impl Run<'_, '_, '_> {
         if let Some(&live) = self.live.get(&at) {
             return live;
         }
+        if self.without_liveness.contains(&function) {
+            return EVERY | results;
+        }
         let (mut numbers, mut places): (FxHashMap<u64, NodeId>, Vec<u64>) =
             (FxHashMap::default(), Vec::new());
         let mut blocks: Vec<Lives> = Vec::new();
@@ -148,9 +151,8 @@ impl Run<'_, '_, '_> {
             lives.next = next.into_iter().map(|next| number(&mut places, next)).collect();
             blocks.push(lives);
             if places.len() > MAX_LIVENESS_BLOCKS {
-                for place in places {
-                    self.live.entry(place).or_insert(EVERY | results);
-                }
+                self.extra_cost += blocks.len() as u64;
+                self.without_liveness.insert(function);
                 return EVERY | results;
             }
         }

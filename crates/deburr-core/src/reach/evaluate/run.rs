@@ -171,6 +171,8 @@ pub(crate) struct Run<'r, 'f, 'a> {
     pub(super) small: FxHashMap<u64, bool>,
     /// By block, the registers that are live where it begins.
     pub(super) live: FxHashMap<u64, u64>,
+    /// Functions with too many blocks for that: each register counts as live.
+    pub(super) without_liveness: FxHashSet<u64>,
     /// The node that is evaluated.
     pub(super) current: Option<NodeId>,
     /// What comes from outside the program. Callers of a shared object may hand back what it has told them of the CPU, so there
@@ -214,6 +216,7 @@ impl<'r, 'f, 'a> Run<'r, 'f, 'a> {
             allocators: FxHashMap::default(),
             small: FxHashMap::default(),
             live: FxHashMap::default(),
+            without_liveness: FxHashSet::default(),
             current: None,
             outside: Value::TOP
                 .opened(is_told || file.image.kind == Kind::SharedObject || file.is_handed_auxv()),

@@ -56,6 +56,11 @@ pub(crate) fn dynamic_kind(arch: Arch, kind: u32) -> Option<Dynamic> {
     })
 }
 
+/// Whether a slot is one of the procedure linkage table (`JUMP_SLOT`), to which that alone refers.
+pub(crate) fn is_of_linkage_table(arch: Arch, kind: u32) -> bool {
+    matches!((arch, kind), (Arch::X86_64, 7) | (Arch::Aarch64, 1026))
+}
+
 /// Whether a relocation of a linked file that [`dynamic_kind`] does not have puts no address of code in its place: none, and those
 /// of threads' variables.
 pub(crate) fn is_harmless(arch: Arch, kind: u32) -> bool {

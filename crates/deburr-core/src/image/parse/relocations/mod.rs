@@ -8,7 +8,7 @@
 mod entries;
 pub(crate) mod formats;
 
-pub(crate) use entries::{Dynamic, RELA, Rela, dynamic_kind, entries_of, is_harmless};
+pub(crate) use entries::{Dynamic, RELA, Rela, dynamic_kind, entries_of, is_harmless, is_of_linkage_table};
 
 use super::ranges::CodeRanges;
 use super::symbols::SymbolTable;
