@@ -1,6 +1,6 @@
 //! What went wrong, and what was left out, each with its place in an index.
 
-use deburr_package::shown;
+use deburr_text::shown;
 use std::fmt;
 use std::io;
 
@@ -131,14 +131,14 @@ impl fmt::Display for Remark {
 }
 
 fn name(index: &str) -> String {
-    shown(index.as_bytes())
+    shown(index.as_bytes()).into_owned()
 }
 
 /// What another library says of an index, which may repeat a part of it: short, and free of control characters.
 pub(crate) fn said(error: &dyn fmt::Display) -> String {
     const MOST: usize = 200;
     let text: String = error.to_string().chars().take(MOST).collect();
-    shown(text.as_bytes())
+    shown(text.as_bytes()).into_owned()
 }
 
 /// Text of an index, for people: in quotes, short, and free of control characters.

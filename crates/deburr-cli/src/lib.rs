@@ -40,7 +40,7 @@ pub fn command() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let mut complaints = std::io::stderr();
+    let mut complaints = output::complaints::complaints();
     match cmd::run(arguments, &mut complaints) {
         Ok(status) => status,
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 
 use deburr_core::rule::{self, RULES};
 use deburr_cpu::{Arch, FeatureSet, Target};
+use deburr_text::one_line;
 
 /// The architectures that deburr reads.
 pub(crate) const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::Aarch64];
@@ -14,8 +15,9 @@ pub(crate) const CLAIM: &str = "claim";
 pub(crate) fn machines_named(option: &str, names: &[String]) -> Result<Vec<Target>, String> {
     let mut machines: Vec<Target> = Vec::new();
     for name in names {
-        let machine = Target::parse(name)
-            .map_err(|error| format!("{option}: {error} (`deburr cpu` lists the names)"))?;
+        let machine = Target::parse(name).map_err(|error| {
+            format!("{option}: {} (`deburr cpu` lists the names)", one_line(&error.to_string()))
+        })?;
         if machines.iter().any(|other| other.arch == machine.arch) {
             return Err(format!(
                 "{option} {name}: {} was given already; give one per architecture",
@@ -61,6 +63,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 
 /// The complaint about a name that means nothing.
 pub(crate) fn unknown(what: &str, name: &str, nearest: Option<&str>, hint: &str) -> String {
+    let name = one_line(name);
     match nearest {
         Some(nearest) => format!("no {what} is called `{name}`; did you mean `{nearest}`? ({hint})"),
         None => format!("no {what} is called `{name}` ({hint})"),

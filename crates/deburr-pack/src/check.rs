@@ -8,6 +8,7 @@ use crate::build::tree::binaries;
 use deburr_core::finding::Severity;
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, Feature, FeatureSet, Target, system_features};
+use deburr_text::ShownPath as _;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -26,7 +27,7 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.path.display())?;
+        write!(f, "{}: ", self.path.shown())?;
         if let Some((name, svma)) = &self.function {
             write!(f, "{name} at {svma:#x}: ")?;
         }

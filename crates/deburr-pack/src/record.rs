@@ -3,6 +3,7 @@
 //! In: what was built. Out: the same for the steps that follow: `assemble`, `measure`, `oci`. Paths are relative to the
 //! folder of the record, so that the folder can be moved.
 
+use deburr_text::ShownPath as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -84,14 +85,14 @@ pub enum RecordError {
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RecordError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            RecordError::Io(path, error) => write!(f, "{}: {error}", path.shown()),
             RecordError::Malformed(path, error) => {
-                write!(f, "{}: expected a record of deburr pack: {error}", path.display())
+                write!(f, "{}: expected a record of deburr pack: {error}", path.shown())
             }
             RecordError::Version(path, version) => write!(
                 f,
                 "{}: a record of version {version}; this deburr reads version {SCHEMA_VERSION}",
-                path.display()
+                path.shown()
             ),
         }
     }

@@ -46,7 +46,6 @@ pub use inside::sniff_inside;
 pub use known::Known;
 pub use limits::Limits;
 pub use member::Member;
-pub use name::shown;
 pub use object::{Kind, Object};
 pub use reading::{read, read_appended, read_every, read_layout};
 pub use rewrite::{RewriteError, Rewritten, rewrite};

@@ -88,10 +88,8 @@ impl<'a> Cursor<'a> {
 /// A name of others as text: what is no UTF-8 is replaced, and what is too long is cut.
 pub(crate) fn name(bytes: &[u8]) -> String {
     match bytes.get(..LONGEST_NAME) {
-        Some(beginning) if bytes.len() > LONGEST_NAME => {
-            String::from_utf8_lossy(beginning).into_owned() + "…"
-        }
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        Some(beginning) if bytes.len() > LONGEST_NAME => deburr_text::shown(beginning).into_owned() + "…",
+        _ => deburr_text::shown(bytes).into_owned(),
     }
 }
 

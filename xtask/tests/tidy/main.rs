@@ -4,6 +4,7 @@ mod census;
 mod dependencies;
 mod imports;
 mod links;
+mod names;
 mod planted;
 
 use imports::Imports;
@@ -490,6 +491,7 @@ fn no_file_imports_what_imports_it() {
         "deburr-patch",
         "deburr-profile",
         "deburr-tables",
+        "deburr-text",
     ];
     let crates = crates.into_iter().chain(more.as_deref());
     let found: Vec<String> =

@@ -22,6 +22,7 @@ use deburr_core::{Families, Knowledge, Report, Request, families};
 use deburr_cpu::Arch;
 use deburr_package::{Found, sniff};
 use deburr_profile::{JitImage, JitImages, jit_images};
+use deburr_text::{ShownPath as _, one_line};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -98,7 +99,7 @@ impl<'a> Crew<'a> {
         bytes: &Bytes,
         content: Content,
     ) -> Vec<Outcome<P>> {
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         let origin = Origin::File(file);
         let check = || match content {
             Content::Elf => vec![self.check_bytes::<P>(bytes, path.clone(), origin)],
@@ -157,7 +158,7 @@ impl<'a> Crew<'a> {
         let known = if is_open(product.report()) { closures.knowledge(&closure) } else { Vec::new() };
         if !known.is_empty() {
             let foreign: Vec<&Knowledge> = known.iter().map(Arc::as_ref).collect();
-            let path = file.path.display().to_string();
+            let path = file.path.shown().into_owned();
             let again =
                 || self.check_knowing(bytes, path, Origin::File(file), (&foreign, Siblings::default()));
             *outcome = match self.pool_for(bytes.len() as u64) {
@@ -167,9 +168,10 @@ impl<'a> Crew<'a> {
         }
         if let Outcome::Checked { product, .. } = outcome {
             let report = product.report();
-            let libraries = closure.libraries.iter().map(|library| library.display().to_string());
+            let libraries = closure.libraries.iter().map(|library| library.shown().into_owned());
             report.closure = Some(libraries.collect());
-            report.missing_libraries = closure.missing;
+            let missing = closure.missing.iter().map(|name| one_line(name).into_owned());
+            report.missing_libraries = missing.collect();
         }
     }
 
@@ -206,7 +208,7 @@ impl<'a> Crew<'a> {
             let reason = jit.faults.into_iter().next();
             return vec![skipped(file, reason.unwrap_or_else(|| "a jitdump without functions".to_owned()))];
         }
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         let is_whole = jit.images.len() == 1;
         let checked = |image: &JitImage| {
             let path = if is_whole { path.clone() } else { format!("{path}({:#x})", image.extent.start) };
@@ -293,7 +295,7 @@ impl<'a> Crew<'a> {
 }
 
 pub(super) fn skipped<P>(file: &InputFile, reason: String) -> Outcome<P> {
-    let path = file.path.display().to_string();
+    let path = file.path.shown().into_owned();
     Outcome::Skipped(Skipped { path, reason, named: file.is_named(), fault: true, ..Skipped::default() })
 }
 

@@ -18,6 +18,7 @@ use crate::input::walk::{InputFile, Skipped};
 use deburr_core::image::Archive;
 use deburr_package::claim::{claims, claims_of_layout};
 use deburr_package::{Kind, Known, Object, Sink, Stopped, read, read_appended, read_layout};
+use deburr_text::ShownPath as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Takes what one package holds.
@@ -46,7 +47,7 @@ impl<'t, 'b, 'a, P> Taker<'t, 'b, 'a, P> {
         book: Book,
         variants: Variants<'t>,
     ) -> Taker<'t, 'b, 'a, P> {
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         Taker {
             crew,
             seat,
@@ -139,7 +140,7 @@ impl<'a> Crew<'a> {
         bytes: Option<&Bytes>,
         seat: &mut Seat<'_, 'a, P>,
     ) -> Vec<Outcome<P>> {
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         let limits = &self.plan.limits;
         let named = file.is_named();
         let mut outcomes: Vec<Outcome<P>> = Vec::new();
@@ -211,7 +212,7 @@ impl<'a> Crew<'a> {
         (bytes, mut of_program): (&Bytes, Vec<Outcome<P>>),
         seat: &mut Seat<'_, 'a, P>,
     ) -> Vec<Outcome<P>> {
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         let limits = &self.plan.limits;
         let list = || binaries(|names| read_appended(&path, bytes, limits, names));
         let mut taker = Taker::new((self, seat, file), Book::default(), Variants::new(&list));

@@ -8,6 +8,7 @@ use crate::args::tables::query::RunQuery;
 use crate::names::{nearest, unknown};
 use crate::system_error::error_text;
 use deburr_tables::{QUERIES, Query, Table};
+use deburr_text::ShownPath as _;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
@@ -64,7 +65,7 @@ fn named(name: &str) -> Result<&'static Query, String> {
 
 /// The SQL for a directory that has tables.
 fn sql_of(query: &Query, folder: &Path) -> Result<String, String> {
-    let fault = |words: &str| format!("{}: {words}", folder.display());
+    let fault = |words: &str| format!("{}: {words}", folder.shown());
     let entries = folder.join(Table::Artefacts.name()).read_dir().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if folder.is_dir() => {
             fault("no tables: deburr check --format parquet=DIR writes them")

@@ -20,6 +20,7 @@ use deburr_core::listing::{Candidate, Listing};
 use deburr_core::report::SCHEMA_VERSION;
 use deburr_core::{ListingPlace, Shown, View};
 use deburr_profile::jit_images;
+use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -46,9 +47,11 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     };
     let view = View { syntax, context: options.context, whole: options.whole };
     let (file, member) = file_and_member(&options.file);
-    let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.display()));
+    let complain = |reason: &str| Failure::Message(format!("{}: {reason}", options.file.shown()));
     let bytes = Bytes::open(&file).map_err(|error| complain(&error_text(&error)))?;
-    let place = ListingPlace::parse(&options.place);
+    // As the names are that it is compared with.
+    let wanted = deburr_text::one_line(&options.place);
+    let place = ListingPlace::parse(&wanted);
     let list = |object: &[u8], path: &str, file: Option<&Path>, jit: Option<JitPart<'_>>| {
         let provenance = Provenance {
             path,
@@ -64,7 +67,7 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
         analysis
             .run(object, provenance, &[], |bytes, request| deburr_core::listing(bytes, request, place, view))
     };
-    let path = file.display().to_string();
+    let path = file.shown().into_owned();
     let answers: Vec<(String, Result<Shown, Refusal>)> = match Content::of_all(&bytes) {
         Content::Elf if member.is_none() => vec![(path.clone(), list(&bytes, &path, Some(&file), None))],
         Content::Archive => {
@@ -114,8 +117,8 @@ pub(super) fn run(options: &Show, color: When, out: &mut dyn Write) -> Result<Ex
     }
     candidates.extend(listings.into_iter().map(|(path, listing)| (path, listing.function)));
     Err(Failure::Message(match (candidates.is_empty(), refusal) {
-        (false, _) => several(&options.place, &candidates, member.is_none()),
-        (true, Some(reason)) => format!("{}: {reason}", options.file.display()),
+        (false, _) => several(&wanted, &candidates, member.is_none()),
+        (true, Some(reason)) => format!("{}: {reason}", options.file.shown()),
         (true, None) => nowhere(options, place, &names),
     }))
 }
@@ -179,7 +182,7 @@ fn several(wanted: &str, candidates: &[(String, Candidate)], with_path: bool) ->
 }
 
 fn nowhere(options: &Show, place: ListingPlace<'_>, names: &[String]) -> String {
-    let file = options.file.display();
+    let file = options.file.shown();
     match place.base {
         Some(base) if place.offset.is_none() => {
             let hint = match nearest(base, names.iter().map(String::as_str)) {
@@ -189,6 +192,6 @@ fn nowhere(options: &Show, place: ListingPlace<'_>, names: &[String]) -> String 
             };
             format!("{file}: no function is called `{base}`{hint}")
         }
-        _ => format!("{file}: no code at {}", options.place),
+        _ => format!("{file}: no code at {}", deburr_text::one_line(&options.place)),
     }
 }

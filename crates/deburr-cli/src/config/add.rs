@@ -8,6 +8,7 @@ use super::allow::{Allowance, Allowed, NO_NAME};
 use super::document::{Config, NAME};
 use crate::output;
 use deburr_core::Report;
+use deburr_text::ShownPath as _;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,7 +50,7 @@ impl Additions {
     /// Writes them to the file that is given, or else to the one in use.
     pub(crate) fn write(&self, given: Option<&Path>, in_use: Option<&Path>) -> Result<Added, String> {
         let path = given.or(in_use).unwrap_or(Path::new(NAME));
-        let fault = |error: std::io::Error| format!("{}: {error}", path.display());
+        let fault = |error: std::io::Error| format!("{}: {error}", path.shown());
         let read = match std::fs::metadata(path) {
             // Nothing is read of a device or a FIFO, which would give what it gets, or wait.
             Ok(there) if !there.is_file() => Ok(String::new()),
@@ -70,7 +71,7 @@ impl Additions {
 
     /// A configuration's text with the tables.
     fn added_to(&self, text: &str, added: &mut Added) -> Result<String, String> {
-        let path = added.path.display().to_string();
+        let path = added.path.shown().into_owned();
         let known = Config::parse(text, &path)?.allowances;
         let mut raised = Vec::new();
         let mut tables = String::new();
@@ -117,7 +118,7 @@ impl fmt::Display for Added {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
         let Added { path, tables, raised, findings } = self;
-        let path = path.display();
+        let path = path.shown();
         if *findings == 0 {
             return write!(f, "no allowances added to {path}: there is nothing to allow");
         }
@@ -185,7 +186,7 @@ reason = \"present when allowances were added\"
     #[test]
     fn next_run_is_clean_whatever_the_names_are() {
         let names =
-            ["f(char*)", "f(char&)", "f(char, int*)", "operator*(\"a\"\\, 'b')", "g?", "gh", "*", "名\n"];
+            ["f(char*)", "f(char&)", "f(char, int*)", "operator*(\"a\"\\, 'b')", "g?", "gh", "*", r"名\x0a"];
         let paths =
             ["server", "bin/server", "./sbin/server", "a.deb!bin/server", "odd*", "odder", "lib.a(x.o)"];
         let mut reports: Vec<Report> = Vec::new();

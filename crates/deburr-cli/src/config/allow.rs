@@ -59,13 +59,13 @@ pub(super) fn parse(raw: Spanned<RawAllowance>, source: &Source<'_>) -> Result<A
     if let Some((0, span)) = count {
         return Err(source.fault(span, "`count` is 0, which allows nothing"));
     }
-    let filled = |key, text: Option<_>| text.map(|text| source.filled(key, text, "")).transpose();
-    let function = filled("function", raw.function)?;
+    let named = |key, text: Option<_>| text.map(|text| source.name(key, text)).transpose();
+    let function = named("function", raw.function)?;
     let mut names: Vec<String> = function.iter().flat_map(|name| [name.clone(), demangle(name)]).collect();
     names.dedup();
     Ok(Allowance {
         rules,
-        file: filled("file", raw.file)?,
+        file: named("file", raw.file)?,
         function,
         names,
         count,

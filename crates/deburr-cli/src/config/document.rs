@@ -14,6 +14,7 @@ use deburr_core::StatedGuard;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use deburr_cpu::{Arch, Target};
+use deburr_text::ShownPath as _;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,8 +102,8 @@ impl Config {
     /// Reads the file that is given, or the one that is found.
     pub(crate) fn read(given: Option<&Path>) -> Result<Config, String> {
         let Some(path) = given.map(Path::to_path_buf).or_else(found) else { return Ok(Config::default()) };
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let config = Config::parse(&text, &path.display().to_string())?;
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.shown()))?;
+        let config = Config::parse(&text, &path.shown())?;
         Ok(Config { path: Some(path), ..config })
     }
 

@@ -46,7 +46,7 @@ pub(super) struct RawGuard {
 pub(super) fn parse(raw: Spanned<RawGuard>, source: &Source<'_>) -> Result<Guard, String> {
     let place = source.place(raw.span());
     let raw = raw.into_inner();
-    let function = source.filled("function", raw.function, "")?;
+    let function = source.name("function", raw.function)?;
     source.filled("reason", raw.reason, ": say why the guard holds")?;
     let span = raw.implies.span();
     let names = raw.implies.into_inner().list();
@@ -54,7 +54,12 @@ pub(super) fn parse(raw: Spanned<RawGuard>, source: &Source<'_>) -> Result<Guard
         return Err(source.fault(span, "`implies` is empty"));
     }
     let features = names.iter().map(|name| implied(name).map_err(|text| source.fault(span.clone(), &text)));
-    Ok(Guard { function, file: raw.file, features: features.collect::<Result<_, _>>()?, place })
+    Ok(Guard {
+        function,
+        file: raw.file.map(|file| deburr_text::one_line(&file).into_owned()),
+        features: features.collect::<Result<_, _>>()?,
+        place,
+    })
 }
 
 /// The guards that speak of a file.

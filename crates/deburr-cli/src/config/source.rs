@@ -3,6 +3,7 @@
 
 use crate::names::{machines_named, rule_named};
 use deburr_cpu::Target;
+use deburr_text::one_line;
 use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
@@ -49,7 +50,12 @@ impl<'t> Source<'t> {
     }
 
     pub(super) fn fault(&self, span: Range<usize>, text: &str) -> String {
-        format!("{}: {text}", self.place(span))
+        format!("{}: {}", self.place(span), one_line(text))
+    }
+
+    /// A name that files are compared with, in which what acts is spelt out as in theirs.
+    pub(super) fn name(&self, key: &str, text: Spanned<String>) -> Result<String, String> {
+        self.filled(key, text, "").map(|text| one_line(&text).into_owned())
     }
 
     /// A text that must say something; `hint` is what, after a colon.

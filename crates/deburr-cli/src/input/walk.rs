@@ -10,6 +10,7 @@ use crate::config::exclude::Excluded;
 use crate::identity::Identity;
 use crate::system_error::error_text;
 use deburr_package::BLOCK;
+use deburr_text::ShownPath as _;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -148,7 +149,7 @@ impl Walked {
     /// Leaves some files out, and says how many.
     pub(crate) fn exclude(&mut self, excluded: &Excluded) -> u64 {
         let before = self.files.len() + self.skipped.len();
-        self.files.retain(|file| !excluded.has(&file.path.display().to_string()));
+        self.files.retain(|file| !excluded.has(&file.path.shown()));
         self.skipped.retain(|skip| !excluded.has(&skip.path));
         (before - self.files.len() - self.skipped.len()) as u64
     }
@@ -196,7 +197,7 @@ impl InputFile {
 impl Found<'_> {
     fn skip(&mut self, path: &Path, reason: String, origin: Origin, fault: bool) {
         let named = origin == Origin::Named;
-        let path = path.display().to_string();
+        let path = path.shown().into_owned();
         self.walked.skipped.push(Skipped { path, reason, named, fault, ..Skipped::default() });
     }
 
@@ -251,7 +252,7 @@ impl Found<'_> {
             }
             (Content::Known(known), _) => {
                 if origin == Origin::Named || self.known.insert(identity) {
-                    let (path, named) = (path.display().to_string(), origin == Origin::Named);
+                    let (path, named) = (path.shown().into_owned(), origin == Origin::Named);
                     let size = Some(metadata.len());
                     self.walked.skipped.push(Skipped::recognised(path, known.name(), size, named));
                 }

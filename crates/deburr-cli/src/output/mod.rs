@@ -6,6 +6,8 @@
 //! What is read by the same run is not written over.
 
 pub(crate) mod attributes;
+pub(crate) mod complaints;
+pub(crate) mod reader;
 pub(crate) mod shard;
 pub(crate) mod sparse;
 pub(crate) mod target;
@@ -15,6 +17,7 @@ use crate::identity::{Identity, identity};
 use crate::input::content::Content;
 use crate::system_error::error_text;
 use attributes::{Inherited, inherit};
+use deburr_text::ShownPath as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -44,7 +47,7 @@ impl Output {
     /// # Errors
     /// With the path, for people.
     pub(crate) fn open(path: &Path, inputs: &[&Path]) -> Result<Output, String> {
-        let name = path.display().to_string();
+        let name = path.shown().into_owned();
         let fault = |error: io::Error| format!("{name}: {}", error_text(&error));
         let target = Target::of(path).map_err(fault)?;
         refuse_input(&target, inputs).map_err(|reason| format!("{name}: {reason}"))?;
@@ -171,11 +174,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8], inputs: &[&Path]) -> Result<(), S
 /// # Errors
 /// With the path, for people; also where there is a file, which would be lost.
 pub(crate) fn begin(path: &Path, others: &[&Path]) -> Result<Stream, String> {
-    let fault = |error: io::Error| format!("{}: {}", path.display(), error_text(&error));
+    let fault = |error: io::Error| format!("{}: {}", path.shown(), error_text(&error));
     match Target::of(path).map_err(fault)? {
         Target::Stream(stream) => Ok(stream),
         Target::File(Regular { there: Some(_), .. }) => {
-            Err(format!("{}: File exists, and is never written over", path.display()))
+            Err(format!("{}: File exists, and is never written over", path.shown()))
         }
         Target::File(own) => {
             let is_own = |other: &&Path| match Target::of(other) {
@@ -183,7 +186,7 @@ pub(crate) fn begin(path: &Path, others: &[&Path]) -> Result<Stream, String> {
                 _ => false,
             };
             if own.place().is_some() && others.iter().any(is_own) {
-                return Err(format!("{}: two outputs for one file", path.display()));
+                return Err(format!("{}: two outputs for one file", path.shown()));
             }
             let opened = OpenOptions::new().read(true).append(true).create_new(true).open(&own.path);
             Ok(Stream { file: opened.map_err(fault)?, is_stdout: false })
@@ -197,7 +200,7 @@ pub(crate) fn begin(path: &Path, others: &[&Path]) -> Result<Stream, String> {
 /// With the path, for people.
 pub(crate) fn folder(path: &Path) -> Result<PathBuf, String> {
     let made = target::folder(path).and_then(|folder| fs::create_dir_all(&folder).map(|()| folder));
-    made.map_err(|error| format!("{}: {}", path.display(), error_text(&error)))
+    made.map_err(|error| format!("{}: {}", path.shown(), error_text(&error)))
 }
 
 /// Opens a regular file that is there, as it is.

@@ -8,6 +8,7 @@ use super::temporary::TemporaryFile;
 use crate::identity::{Identity, identity};
 use crate::system_error::error_text;
 use deburr_tables::{Shard, Table};
+use deburr_text::ShownPath as _;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -42,7 +43,7 @@ impl Write for Place {
 }
 
 fn fault(path: &Path, error: &io::Error) -> String {
-    format!("{}: {}", path.display(), error_text(error))
+    format!("{}: {}", path.shown(), error_text(error))
 }
 
 impl ShardFiles {

@@ -5,7 +5,9 @@
 //! with `O_CREAT`). What `/proc/self/fd` leads to is no path. The standard output and error are duplicated,
 //! since opening them anew would begin at the start of a file that somebody else writes to.
 
+use super::complaints::complaints;
 use crate::identity::{Identity, identity};
+use deburr_text::ShownPath as _;
 use rustix::fs::{OFlags, fcntl_setfl};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -225,7 +227,7 @@ fn open_fifo(path: &Path) -> io::Result<File> {
         }
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
             // Where the standard error is gone, it waits all the same.
-            let _ = writeln!(io::stderr(), "deburr: {}: waiting for a reader of the FIFO", path.display());
+            let _ = writeln!(complaints(), "deburr: {}: waiting for a reader of the FIFO", path.shown());
             for_writing(OFlags::empty()).open(path)
         }
         Err(error) => Err(error),

@@ -1,8 +1,8 @@
 //! What profiles saw outside the files that were checked: other files, the kernel, code made at run time.
 
-use crate::render::line::one_line;
 use deburr_core::profile::Share;
 use deburr_profile::{JitFunction, JitSource, Object, Profile, Tally};
+use deburr_text::one_line;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Which event of a profile counts.
 
-use crate::render::line::one_line;
 use deburr_profile::Event;
+use deburr_text::one_line;
 
 /// Events that say where time goes, the best first; by name without modifiers.
 const TIME: [&str; 9] = [

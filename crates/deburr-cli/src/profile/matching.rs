@@ -1,7 +1,7 @@
 //! Which objects of a profile a binary is: by build id, and where the profile has none, by path.
 
-use crate::render::line::one_line;
 use deburr_profile::Object;
+use deburr_text::one_line;
 use std::path::{Path, PathBuf};
 
 /// What was found.

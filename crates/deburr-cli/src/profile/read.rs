@@ -6,6 +6,7 @@
 use crate::input::mapped::Bytes;
 use crate::system_error::error_text;
 use deburr_profile::{JitSource, Profile, Request, WantedJitdump, read};
+use deburr_text::ShownPath as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -39,7 +40,7 @@ pub(super) fn all(paths: &[PathBuf], given: &[PathBuf]) -> Result<ReadProfiles, 
 }
 
 fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
-    let failed = |reason: String| format!("{}: {reason}", path.display());
+    let failed = |reason: String| format!("{}: {reason}", path.shown());
     let first = parse(path, &Request::default()).map_err(failed)?;
     let mut remarks = Vec::new();
     let places: BTreeMap<&str, PathBuf> = first
@@ -51,7 +52,7 @@ fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
     for (recorded, place) in &places {
         match Bytes::open(place) {
             Ok(bytes) => dumps.push((recorded, bytes)),
-            Err(error) => remarks.push(format!("{}: {}", place.display(), error_text(&error))),
+            Err(error) => remarks.push(format!("{}: {}", place.shown(), error_text(&error))),
         }
     }
     let is_of_here = is_of_this_machine(&first);
@@ -60,7 +61,7 @@ fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
         let Some(place) = perf_map(*pid, path, is_of_here) else { continue };
         match bounded(&place, MOST_MAP) {
             Ok(bytes) => maps.push((*pid, bytes)),
-            Err(reason) => remarks.push(format!("{}: {reason}", place.display())),
+            Err(reason) => remarks.push(format!("{}: {reason}", place.shown())),
         }
     }
     if dumps.is_empty() && maps.is_empty() {
@@ -75,22 +76,22 @@ fn one(path: &Path, given: &[PathBuf]) -> Result<ReadProfiles, String> {
         Ok(profile) => profile,
         // Without what it names, the profile is whole all the same.
         Err(reason) => {
-            remarks.push(format!("{}: with its jitdumps: {reason}", path.display()));
+            remarks.push(format!("{}: with its jitdumps: {reason}", path.shown()));
             first.clone()
         }
     };
     let unread: BTreeMap<&str, String> =
         profile.unread_jitdumps.iter().map(|(path, error)| (path.as_str(), error.to_string())).collect();
     for (recorded, error) in unread {
-        let place = places.get(recorded).map_or_else(|| recorded.to_owned(), |it| it.display().to_string());
+        let place = places.get(recorded).map_or_else(|| recorded.to_owned(), |it| it.shown().into_owned());
         remarks.push(format!("{place}: {error}"));
     }
     let changed = dumps.iter().filter(|(_, bytes)| !bytes.is_intact()).filter_map(|(it, _)| places.get(it));
-    remarks.extend(changed.map(|place| format!("{}: it changed while it was read", place.display())));
+    remarks.extend(changed.map(|place| format!("{}: it changed while it was read", place.shown())));
     remarks.extend(missing(&profile, &places));
     // From here on a jitdump is known by where it is.
     let shown: BTreeMap<&str, Arc<str>> =
-        places.iter().map(|(recorded, place)| (*recorded, Arc::from(place.display().to_string()))).collect();
+        places.iter().map(|(recorded, place)| (*recorded, Arc::from(place.shown().into_owned()))).collect();
     for function in &mut profile.jit {
         if let JitSource::Jitdump { path, .. } = &mut function.source
             && let Some(place) = shown.get(&**path)

@@ -3,10 +3,10 @@
 //! In: [`ByFunction`], and what the two sides are called. Out: the largest changes that are more than chance, what the rest is
 //! together, and the kernel; in JSON all of them.
 
-use super::line::one_line;
 use super::number::grouped;
 use deburr_lab::comparison::functions::{Change, FunctionTimes, Portion, PortionTimes};
 use deburr_lab::readers::profile::Unit;
+use deburr_text::one_line;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -90,7 +90,7 @@ pub(super) fn name(portion: &Portion) -> String {
             let whole = one_line(&name.function);
             let shown = match whole.char_indices().nth(LONGEST_NAME) {
                 Some((end, _)) => format!("{}…", &whole[..end]),
-                None => whole,
+                None => whole.into_owned(),
             };
             format!("{shown} ({})", one_line(&name.object))
         }

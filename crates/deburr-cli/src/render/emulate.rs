@@ -3,13 +3,14 @@
 //! In: the record of one run. Out: how it ended; by file the places of SIGILL, and the functions entered that need more than the
 //! CPU has, those that executed it first; and what the run could not show.
 
-use super::line::{fit, fit_middle, one_line, shortened};
+use super::line::{fit, fit_middle, shortened};
 use super::number::{counted, grouped};
 use super::style::Palette;
 use crate::cmd::emulate::record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
 use deburr_core::finding::Severity;
 use deburr_core::report::{Answer, Hex, Reach, Refusal, Step};
 use deburr_lab::measure::process::End;
+use deburr_text::one_line;
 use std::io::{self, Write};
 
 /// Functions, places and programs shown where not all are.
@@ -29,6 +30,7 @@ pub(crate) struct EmulateLayout {
 /// Renders the record of one run.
 pub(crate) fn write(out: &mut dyn Write, record: &TryRecord, layout: &EmulateLayout) -> io::Result<()> {
     let Some(run) = record.runs.last() else { return Ok(()) };
+    let out: &mut dyn Write = &mut layout.palette.plain(out);
     let cpu = &record.cpu;
     let model = cpu.model.split(",check=").next().unwrap_or(&cpu.model);
     let head = format!("As {}, by qemu {} ({model}): {}", cpu.name, cpu.qemu, ended(run.end));
@@ -218,7 +220,7 @@ fn remarks(out: &mut dyn Write, run: &TriedRun, cpu: &TriedCpu, layout: &Emulate
     if !run.native.is_empty() {
         let count = run.native.values().sum();
         let programs = run.native.keys().map(|path| one_line(path)).collect::<Vec<_>>();
-        let list = shortened(programs.iter().map(String::as_str), SHOWN, ", ");
+        let list = shortened(programs.iter().map(AsRef::as_ref), SHOWN, ", ");
         lines.push(format!("{} natively, not as {}: {list}", went_on(count), cpu.name));
     }
     if run.is_left {

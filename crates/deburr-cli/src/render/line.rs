@@ -1,9 +1,4 @@
-//! A text in the room of one line: without control characters, and cut where it is too long.
-
-/// A text that stays on its line, whatever a symbol table or a folder holds.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
+//! A text in the room of one line: cut where it is too long.
 
 /// The beginning of a text that is too long.
 pub(super) fn fit(text: &str, room: Option<usize>) -> String {

@@ -8,6 +8,7 @@ use super::line::fit;
 use super::style::Palette;
 use deburr_core::listing::{Edge, Line, Listing, Target};
 use deburr_core::report::{PlacedFinding, SourceLocation};
+use deburr_text::one_line;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,17 +28,9 @@ pub(crate) struct ListingLayout {
 /// Columns of the mnemonic and the space after it.
 const MNEMONIC: usize = 8;
 
-/// Without what would steer a terminal; tabs are four spaces.
+/// A text on one line; tabs are four spaces.
 fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.trim_end().chars() {
-        match c {
-            '\t' => out.push_str("    "),
-            c if c.is_control() => out.push('·'),
-            c => out.push(c),
-        }
-    }
-    out
+    one_line(&text.trim_end().replace('\t', "    ")).into_owned()
 }
 
 /// Renders a listing. `source`: the lines of a source file, if it can be had.
@@ -48,6 +41,7 @@ pub(crate) fn write(
     source: &mut dyn FnMut(&str) -> Option<Arc<[String]>>,
 ) -> io::Result<()> {
     let palette = layout.palette;
+    let out: &mut dyn Write = &mut palette.plain(out);
     let function = &listing.function;
     let name = printable(function.name.as_deref().unwrap_or("(no name)"));
     let section = function.section.as_ref().map(|section| format!("{section}+")).unwrap_or_default();

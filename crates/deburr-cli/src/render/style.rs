@@ -2,6 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 use deburr_core::finding::Severity;
+use deburr_text::Plain;
+use std::io::Write;
 
 /// Applies styles, or none.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +14,11 @@ pub(crate) struct Palette {
 impl Palette {
     pub(crate) const fn new(color: bool) -> Palette {
         Palette { color }
+    }
+
+    /// A writer of text for people: nothing acts upon the terminal other than these styles.
+    pub(crate) fn plain<W: Write>(self, out: W) -> Plain<W> {
+        Plain::new(out, self.color)
     }
 
     pub(crate) fn bold(self, text: &str) -> String {

@@ -48,7 +48,7 @@ impl Archive {
                     break;
                 }
             };
-            let name = String::from_utf8_lossy(member.name()).into_owned();
+            let name = deburr_text::shown(member.name()).into_owned();
             let (offset, size) = member.file_range();
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
             let end = usize::try_from(size).ok().and_then(|size| start.checked_add(size));

@@ -22,7 +22,7 @@ pub fn wanted_debug_file(bytes: &[u8]) -> Option<WantedDebugFile> {
     let debuglink = elf.section_data(".gnu_debuglink").and_then(|link| {
         let name = link.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
         let crc = u32_at(link, name.len().checked_add(4)? & !3)?;
-        Some((std::str::from_utf8(name).ok()?.to_owned(), crc))
+        Some((deburr_text::plain(name)?.to_owned(), crc))
     });
     let wanted = WantedDebugFile { build_id: build_id(&elf), debuglink };
     (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)

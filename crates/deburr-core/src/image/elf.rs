@@ -326,7 +326,7 @@ impl<'a> Elf<'a> {
                 let name = string_at(strings, u64::from(u32_at(entry, 0)?)).unwrap_or(b"");
                 // A name that goes on for kilobytes is no name, and every section could have it.
                 let name = name.get(..name.len().min(256)).unwrap_or(b"");
-                Some(Section { name: std::str::from_utf8(name).unwrap_or("?"), ..header(entry)? })
+                Some(Section { name: deburr_text::plain(name).unwrap_or("?"), ..header(entry)? })
             })
             .collect();
     }

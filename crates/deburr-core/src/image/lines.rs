@@ -88,7 +88,10 @@ impl<'a> SourceLines<'a> {
     pub fn find(&self, svma: Svma) -> Option<SourceLocation> {
         fn place(location: Option<addr2line::Location<'_>>) -> Option<SourceLocation> {
             let location = location?;
-            Some(SourceLocation { file: location.file?.to_owned(), line: location.line.unwrap_or(0) })
+            Some(SourceLocation {
+                file: deburr_text::shown(location.file?.as_bytes()).into_owned(),
+                line: location.line.unwrap_or(0),
+            })
         }
         match &self.0 {
             Context::Borrowed(context) => place(context.find_location(svma.0).ok()?),

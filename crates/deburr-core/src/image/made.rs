@@ -74,5 +74,6 @@ fn producer<R: Reader>(dwarf: &gimli::Dwarf<R>, unit: &gimli::Unit<R>) -> Option
     let mut entries = unit.entries();
     let root = entries.next_dfs().ok()??;
     let value = root.attr_value(gimli::DW_AT_producer)?;
-    Some(dwarf.attr_string(unit, value).ok()?.to_string_lossy().ok()?.into_owned())
+    let text = dwarf.attr_string(unit, value).ok()?.to_slice().ok()?.into_owned();
+    Some(deburr_text::shown(&text).into_owned())
 }

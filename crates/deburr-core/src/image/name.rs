@@ -23,15 +23,15 @@ enum Form<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// The name at an offset of a string table that is UTF-8 as a whole; `None` where this does not show that the name is.
+    /// The name at an offset of a string table that is plain text as a whole; `None` where this does not show that the name is.
     pub(super) fn unread(strings: &'a str, at: usize) -> Option<Name<'a>> {
         let end = strings.len().min(at.saturating_add(LIMIT));
         strings.get(at..end).map(|rest| Name(Form::Unread(rest)))
     }
 
-    /// A name of any bytes; what is not UTF-8 in it is replaced.
-    pub(super) fn lossy(name: &'a [u8]) -> Name<'a> {
-        Name(Form::Read(String::from_utf8_lossy(name)))
+    /// A name of any bytes; what is not UTF-8 in it is replaced, and what would act upon a terminal is spelt out.
+    pub(super) fn shown(name: &'a [u8]) -> Name<'a> {
+        Name(Form::Read(deburr_text::shown(name)))
     }
 
     /// Reads the name, so that it is not searched for its end again.

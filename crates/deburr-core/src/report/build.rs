@@ -16,6 +16,7 @@ use crate::provenance::Origins;
 use crate::remedy::{Compiler, Maker, version};
 use crate::rule;
 use deburr_cpu::{Feature, FeatureSet};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything but the findings and the verdicts.
@@ -226,7 +227,10 @@ fn placed(
         origin: None,
         counted: true,
         source: lines.and_then(|lines| lines.find(finding.at)).map(Box::new),
-        message: finding.message,
+        message: match deburr_text::shown(finding.message.as_bytes()) {
+            Cow::Borrowed(_) => finding.message,
+            Cow::Owned(shown) => shown.into(),
+        },
         evidence: finding.evidence,
     }
 }

@@ -302,9 +302,9 @@ pub(crate) fn tail<'f>(files: impl IntoIterator<Item = &'f mut File>) -> String 
     }
     let from = tail.len().saturating_sub(TOLD as usize);
     // It may begin inside of a character.
-    String::from_utf8_lossy(tail.get(from..).unwrap_or_default())
-        .trim_start_matches(char::REPLACEMENT_CHARACTER)
-        .replace(|c: char| c.is_control() && !"\n\t".contains(c), "\u{fffd}")
+    let text = String::from_utf8_lossy(tail.get(from..).unwrap_or_default());
+    deburr_text::lines(&text.trim_start_matches(char::REPLACEMENT_CHARACTER).replace('\t', "    "))
+        .into_owned()
 }
 
 fn length(file: &File) -> u64 {

@@ -9,6 +9,7 @@ use super::process::{End, Task};
 use super::record::RecordError;
 use super::server::{ServerError, Service};
 use crate::side::Side;
+use deburr_text::ShownPath as _;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -138,7 +139,7 @@ impl fmt::Display for Failure {
             }
             Failure::Server { side, error } => return write!(f, "the server of {side} {error}"),
             Failure::Record(error) => return error.fmt(f),
-            Failure::Keep { path, error } => return write!(f, "{}: {error}", path.display()),
+            Failure::Keep { path, error } => return write!(f, "{}: {error}", path.shown()),
             Failure::Run { what, end, text } | Failure::Before { what, end, text } => {
                 (format!("{what} ended with {end}"), text)
             }

@@ -5,6 +5,7 @@
 //! times as long, so that no other number of such a run means anything.
 
 use super::process::Task;
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub(super) fn under(task: &Task, folder: &Path) -> Task {
         "--vgdb=no",
         "--cachegrind-out-file=/dev/null",
     ];
-    let log = format!("--log-file={}", folder.join("%p").display());
+    let log = format!("--log-file={}", folder.join("%p").shown());
     let words = [PROGRAM].into_iter().chain(options).map(Into::into);
     let words = words.chain([log.into(), "--".into()]).chain(task.words.iter().cloned());
     Task { words: words.collect(), ..task.clone() }

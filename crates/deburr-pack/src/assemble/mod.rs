@@ -23,6 +23,7 @@ use crate::check::Fault;
 use crate::record::{self, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet};
 use deburr_launcher::TableError;
+use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::fmt;
 use std::io;
@@ -138,9 +139,9 @@ pub enum AssembleError {
 impl fmt::Display for AssembleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AssembleError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            AssembleError::Io(path, error) => write!(f, "{}: {error}", path.shown()),
             AssembleError::Exists(path) => {
-                write!(f, "{}: expected a folder that is empty or does not exist", path.display())
+                write!(f, "{}: expected a folder that is empty or does not exist", path.shown())
             }
             AssembleError::NoLowest(levels) => write!(
                 f,
@@ -155,8 +156,8 @@ impl fmt::Display for AssembleError {
                 }
                 f.write_str("build these variants for their levels, or pass --no-check")
             }
-            AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.display()),
-            AssembleError::Table(path, error) => write!(f, "{}: {error}", path.display()),
+            AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.shown()),
+            AssembleError::Table(path, error) => write!(f, "{}: {error}", path.shown()),
             AssembleError::Record(error) => error.fmt(f),
         }
     }

@@ -9,6 +9,7 @@ use super::{AssembleError, Laid, Mechanism, Remark, Request, Source, is_with_cap
 use crate::same::same_code;
 use deburr_cpu::Arch;
 use deburr_launcher::{Model, Table, Variant};
+use deburr_text::ShownPath as _;
 use glob::{MatchOptions, Pattern};
 use std::collections::BTreeSet;
 use std::fs;
@@ -373,17 +374,15 @@ fn program(
             "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
         ));
     }
-    let prefix = request
-        .prefix
-        .as_ref()
-        .map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.display()));
+    let prefix =
+        request.prefix.as_ref().map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown()));
     let (mut files, mut links) = (Vec::new(), Vec::new());
     let sibling_of = |index: usize| format!("{folder_name}-{}", levels.sources[index].level);
     for index in own(file_of) {
         let sibling = sibling_of(index);
         if trees.entries.contains_key(&above.join(&sibling)) {
             let reason =
-                format!("its variants would go to {}, which the trees have", above.join(&sibling).display());
+                format!("its variants would go to {}, which the trees have", above.join(&sibling).shown());
             return Err(refuse(&reason));
         }
         for first in beside(binary) {

@@ -3,6 +3,7 @@
 //! In: the folder. Out: a lock, until it and what inherited it end; or an error while another run has it.
 
 use super::request::{BuildError, at};
+use deburr_text::ShownPath as _;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
@@ -22,7 +23,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => Err(BuildError::Request(format!(
                 "{}: another run builds there, or one that was killed still ends what it started; \
                  wait for it, or name another folder with -o",
-                pack.display()
+                pack.shown()
             ))),
             // A file system without locks.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(Lock(file)),

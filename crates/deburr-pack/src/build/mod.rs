@@ -20,6 +20,7 @@ use crate::check::check_tree;
 use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
 use deburr_cpu::{Arch, Target};
+use deburr_text::ShownPath as _;
 use follow::Tail;
 use lock::Lock;
 use request::at;
@@ -45,7 +46,7 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
     }
     if !request.source.is_dir() {
         let reason = "expected the folder of the sources";
-        return Err(BuildError::Request(format!("{}: {reason}", request.source.display())));
+        return Err(BuildError::Request(format!("{}: {reason}", request.source.shown())));
     }
     fs::create_dir_all(&request.pack).map_err(at(&request.pack))?;
     let pack = fs::canonicalize(&request.pack).map_err(at(&request.pack))?;
@@ -53,7 +54,7 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
     if source.starts_with(&pack) {
         return Err(BuildError::Request(format!(
             "{}: the pack's folder holds the sources; name another one with -o",
-            pack.display()
+            pack.shown()
         )));
     }
     let lock = Lock::of(&pack)?;
@@ -306,8 +307,8 @@ impl Variant<'_> {
                     if named.is_empty() {
                         return Err(BuildError::Request(format!(
                             "--take {}: the command did not make it in {}",
-                            path.display(),
-                            copy.display()
+                            path.shown(),
+                            copy.shown()
                         )));
                     }
                     found.extend(named);

@@ -3,6 +3,7 @@
 
 use super::lock::Lock;
 use super::request::{BuildError, Observer, at};
+use deburr_text::ShownPath as _;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -30,7 +31,7 @@ pub(super) fn run(
     command.stdin(Stdio::null()).stdout(file).stderr(same).process_group(0);
     let program = command.get_program().to_owned();
     let mut child = command.spawn().map_err(|error| {
-        let reason = format!("{}: {error}; expected a build command, as in -- make", program.display());
+        let reason = format!("{}: {error}; expected a build command, as in -- make", program.shown());
         BuildError::Request(reason)
     })?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

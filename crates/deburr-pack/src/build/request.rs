@@ -5,6 +5,7 @@ use crate::check::Fault;
 use crate::record::RecordError;
 use crate::same::NotComparable;
 use deburr_cpu::Target;
+use deburr_text::ShownPath as _;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -100,9 +101,9 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Request(reason) => f.write_str(reason),
-            BuildError::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            BuildError::Io(path, error) => write!(f, "{}: {error}", path.shown()),
             BuildError::Record(error) => error.fmt(f),
-            BuildError::NotComparable(path, error) => write!(f, "{}: {error}", path.display()),
+            BuildError::NotComparable(path, error) => write!(f, "{}: {error}", path.shown()),
             BuildError::Interrupted => f.write_str("interrupted; the same command goes on with the variant"),
         }
     }

@@ -4,6 +4,7 @@
 //! a listing, which differs where any file does; the ELF files that a command made in the copy since.
 
 use crate::record;
+use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
@@ -29,7 +30,7 @@ pub(super) fn list(root: &Path, leave_out: &Path) -> io::Result<Listing> {
                 folders.push(path.clone());
                 format!("folder {:o}", data.mode())
             } else if data.is_symlink() {
-                format!("link {}", fs::read_link(entry.path())?.display())
+                format!("link {}", fs::read_link(entry.path())?.shown())
             } else if data.is_file() {
                 format!("file {} {}.{} {:o}", data.size(), data.mtime(), data.mtime_nsec(), data.mode())
             } else {

@@ -58,7 +58,8 @@ pub enum BaseError {
 
 /// A text of the layout's without what a terminal would obey, and not longer than a line.
 fn tame(text: &str) -> String {
-    text.chars().take(100).map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    let short: String = text.chars().take(100).collect();
+    deburr_text::one_line(&short).into_owned()
 }
 
 impl fmt::Display for BaseError {

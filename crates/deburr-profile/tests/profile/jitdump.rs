@@ -193,7 +193,7 @@ fn long_and_strange_names_stay_apart_and_bounded() {
     dump.load("\u{202e}é\n", 0x4000, 4, &[4; 16]);
     let names: Vec<String> = only(&dump.0).into_iter().map(|(name, _)| name).collect();
     assert!(names[0].len() < 1 << 17 && names[0].ends_with("x…"));
-    assert_eq!(names[1..], ["", "a", "\u{202e}é\n"]);
+    assert_eq!(names[1..], ["", "a", r"\u{202e}é\x0a"]);
 }
 
 /// Of the same code in the same number of functions, loaded apart or upon each other.

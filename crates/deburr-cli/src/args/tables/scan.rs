@@ -8,6 +8,7 @@ use crate::cmd::scan::item::Part;
 use crate::system_error::error_text;
 use clap::Args;
 use deburr_archive::Selection;
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -104,11 +105,11 @@ impl Scan {
         let mut packages = self.package.clone();
         if let Some(file) = &self.packages_from {
             let text = fs::read_to_string(file)
-                .map_err(|error| format!("{}: {}", file.display(), error_text(&error)))?;
+                .map_err(|error| format!("{}: {}", file.shown(), error_text(&error)))?;
             let names = text.lines().map(str::trim).filter(|name| !name.is_empty() && !name.starts_with('#'));
             packages.extend(names.map(str::to_owned));
             if packages.is_empty() {
-                return Err(format!("{}: no name of a package", file.display()));
+                return Err(format!("{}: no name of a package", file.shown()));
             }
         }
         Ok(Selection {

@@ -11,12 +11,14 @@ use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::cmd::page::Page;
 use crate::cmd::terminal::width_of_terminal;
+use crate::output::complaints::complaints;
 use crate::render::bench;
 use crate::render::style::Palette;
 use crate::system_error::error_text;
 use deburr_core::rule;
 use deburr_lab::bench::evidence;
 use deburr_lab::bench::record::BenchRecord;
+use deburr_text::ShownPath as _;
 use plan::{Failed, Plan, chosen};
 use std::fs;
 use std::io::Write;
@@ -40,7 +42,7 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     let page = Page::open(options.page().map_err(Failure::Message)?.as_deref(), &inputs(options))
         .map_err(Failure::Message)?;
     // A page that goes to the standard output has it for itself.
-    let mut errors = std::io::stderr();
+    let mut errors = palette.plain(std::io::stderr());
     let out: &mut dyn Write = if page.as_ref().is_some_and(Page::is_stdout) { &mut errors } else { out };
     if let Some(path) = &options.show {
         let record = read(path)?;
@@ -54,7 +56,7 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
     written(page, &record)?;
     print(out, &record, other.as_ref(), options, palette)?;
     for Failed { kernel, error } in &failed {
-        let _ = writeln!(std::io::stderr(), "deburr: bench: {kernel}: {error}");
+        let _ = writeln!(complaints(), "deburr: bench: {kernel}: {error}");
     }
     Ok(match (record.is_interrupted, failed.is_empty()) {
         (true, _) => ExitCode::from(INTERRUPTED),
@@ -65,7 +67,7 @@ pub(super) fn run(options: &Bench, color: bool, out: &mut dyn Write) -> Result<E
 
 /// A record of another time or machine.
 pub(super) fn read(path: &Path) -> Result<BenchRecord, Failure> {
-    let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.display()));
+    let complain = |reason: &dyn std::fmt::Display| Failure::Message(format!("{}: {reason}", path.shown()));
     let text = fs::read_to_string(path).map_err(|error| complain(&error_text(&error)))?;
     BenchRecord::parse(&text).map_err(|error| complain(&error))
 }
@@ -78,6 +80,14 @@ fn print(
     palette: Palette,
 ) -> Result<(), Failure> {
     let predicted = predict::forecast(record, &options.predict);
+    let mut plain;
+    let out: &mut dyn Write = match options.printed() {
+        BenchFormat::Json | BenchFormat::Csv => out,
+        BenchFormat::Text | BenchFormat::Html => {
+            plain = palette.plain(out);
+            &mut plain
+        }
+    };
     match (options.printed(), other) {
         (BenchFormat::Json, _) => {
             writeln!(out, "{}", predict::document(record, predicted.as_ref().ok())?)?;

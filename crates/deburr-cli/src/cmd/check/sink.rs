@@ -20,7 +20,7 @@ use crate::render::check::html::renderer::Html;
 use crate::render::check::json::Json;
 use crate::render::check::junit::Junit;
 use crate::render::check::lintian::Lintian;
-use crate::render::check::renderer::{Checked, Finished, Renderer};
+use crate::render::check::renderer::{Checked, Finished, ForPeople, Renderer};
 use crate::render::check::sarif::Sarif;
 use crate::render::check::text::Text;
 use crate::render::check::text::detail::Detail;
@@ -29,6 +29,7 @@ use crate::render::check::variant::Variant;
 use crate::render::style::Palette;
 use deburr_core::profile::Share;
 use deburr_tables::{FileOf, RecordBatch, Table};
+use deburr_text::ShownPath as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -159,6 +160,10 @@ fn destinations(options: &Check) -> Result<Vec<Destination>, String> {
     }
 }
 
+fn for_people<'o>(palette: Palette, format: impl Renderer + 'o) -> Box<dyn Renderer + 'o> {
+    Box::new(ForPeople { format, palette })
+}
+
 /// A format at work.
 struct Sink<'o> {
     out: Out<'o>,
@@ -180,33 +185,39 @@ impl<'o> Sinks<'o> {
         failing: Failing,
         few: Option<bool>,
     ) -> io::Result<Sinks<'o>> {
-        let here = std::env::current_dir().ok().map(|here| here.display().to_string());
+        let here = std::env::current_dir().ok().map(|here| here.shown().into_owned());
         let mut sinks = Vec::new();
         for Outlet { format, mut out, is_terminal, .. } in outlets {
             let palette = Palette::new(colored(color, is_terminal));
             let (pretty, here) = (is_terminal || options.pretty, here.clone());
+            let without_colours = Palette::new(false);
             let mut renderer: Box<dyn Renderer> = match format {
-                ReportFormat::Text => Box::new(Text {
-                    detail: Detail {
-                        palette,
-                        width: if is_terminal { width_of_terminal() } else { Some(LONGEST_LINE) },
-                        limit: options.limit,
-                        top: options.top,
-                        min_share: Share::parts_per_million((options.min_share * 1e4).round() as u32),
-                        clean_files: options.verbose || (!options.quiet && few == Some(false)),
-                        verbose: options.verbose,
-                        statistics: options.statistics,
-                        show_skipped: options.show_skipped,
+                ReportFormat::Text => for_people(
+                    palette,
+                    Text {
+                        detail: Detail {
+                            palette,
+                            width: if is_terminal { width_of_terminal() } else { Some(LONGEST_LINE) },
+                            limit: options.limit,
+                            top: options.top,
+                            min_share: Share::parts_per_million((options.min_share * 1e4).round() as u32),
+                            clean_files: options.verbose || (!options.quiet && few == Some(false)),
+                            verbose: options.verbose,
+                            statistics: options.statistics,
+                            show_skipped: options.show_skipped,
+                        },
+                        few: Few::new(few == Some(true) && !options.quiet && !options.verbose),
+                        summary: !options.quiet,
                     },
-                    few: Few::new(few == Some(true) && !options.quiet && !options.verbose),
-                    summary: !options.quiet,
-                }),
-                ReportFormat::Concise => Box::new(Concise { palette }),
+                ),
+                ReportFormat::Concise => for_people(palette, Concise { palette }),
                 ReportFormat::Json => Box::new(Json::new(pretty)),
                 ReportFormat::Sarif => Box::new(Sarif::new(pretty, here)),
-                ReportFormat::Github => Box::new(Github { here, undecided_fails: failing.undecided }),
+                ReportFormat::Github => {
+                    for_people(without_colours, Github { here, undecided_fails: failing.undecided })
+                }
                 ReportFormat::Junit => Box::new(Junit { failing }),
-                ReportFormat::Lintian => Box::new(Lintian),
+                ReportFormat::Lintian => for_people(without_colours, Lintian),
                 ReportFormat::Html => Box::<Html>::default(),
                 ReportFormat::VariantJson => Box::new(Variant { pretty, ..Variant::default() }),
                 // It has no outlet: it goes to the tables.

@@ -6,6 +6,7 @@ use crate::batch::outcome::{CheckedFile, Outcome};
 use crate::input::content::Content;
 use crate::input::walk::{InputFile, Skipped};
 use crate::render::number::kinds;
+use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 
 /// Counts by the number of a package or an archive.
@@ -49,7 +50,7 @@ impl<'f> Unread<'f> {
     pub(super) fn end(self) -> impl Iterator<Item = Skipped> {
         let unread = self.tallies.into_iter().filter(|(_, it)| it.checked == 0 && !it.kinds.is_empty());
         unread.filter_map(move |(turn, tally)| {
-            let path = self.files.get(turn)?.path.display().to_string();
+            let path = self.files.get(turn)?.path.shown().into_owned();
             let reason = format!("nothing in it could be checked: {}", kinds(&tally.kinds));
             Some(Skipped { path, reason, named: true, fault: true, ..Skipped::default() })
         })

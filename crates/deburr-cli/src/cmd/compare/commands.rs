@@ -26,6 +26,7 @@ use deburr_lab::measure::process::{self, End, Streams, Task};
 use deburr_lab::measure::record::{Header, Record, RecordError, RecordedRun};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::Rope;
+use deburr_text::ShownPath as _;
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -117,7 +118,7 @@ fn run_plan(options: &Compare, mut plan: ComparePlan, rope: Rope, stop: &Stop) -
     let Opened { path, mut record, runs, is_stdout } = open(options, &mut plan).map_err(Failure::Message)?;
     let terms = Terms::of(&plan, None).map_err(Failure::Message)?;
     let complain = |failure: &dyn fmt::Display| {
-        Failure::Message(format!("{failure}\nthe runs up to then: {}", path.display()))
+        Failure::Message(format!("{failure}\nthe runs up to then: {}", path.shown()))
     };
     let measured = around(plan.setup.as_ref(), "--setup", stop)
         .and_then(|_| if plan.setup.is_some() { preflight::after_setup(&plan) } else { Ok(()) })
@@ -230,14 +231,14 @@ struct Opened {
 
 /// The record: a new one, or one to go on with.
 fn open(options: &Compare, plan: &mut ComparePlan) -> Result<Opened, String> {
-    let complain = |path: &Path, error: &RecordError| format!("{}: {error}", path.display());
+    let complain = |path: &Path, error: &RecordError| format!("{}: {error}", path.shown());
     if let Some(resumed) = &options.resume {
         let path = match resumed {
             Some(path) => path.clone(),
             None => record_path::last(&plan.header)?,
         };
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-            return Err(format!("{}: no regular file", path.display()));
+            return Err(format!("{}: no regular file", path.shown()));
         }
         let (record, runs, header) =
             Record::resume(&path, &plan.header).map_err(|error| complain(&path, &error))?;

@@ -16,6 +16,7 @@ use deburr_lab::comparison::{self, Comparison, Family, Question, Series};
 use deburr_lab::readers::{self, Format, Measurement};
 use deburr_lab::stats::verdict::{Order, Rule};
 use deburr_lab::stats::{Direction, Rope};
+use deburr_text::ShownPath as _;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -37,12 +38,12 @@ struct ResultFile {
 
 impl ResultFile {
     fn open(path: &Path, format: Option<Format>) -> Result<ResultFile, String> {
-        let complain = |error: io::Error| format!("{}: {}", path.display(), error_text(&error));
+        let complain = |error: io::Error| format!("{}: {}", path.shown(), error_text(&error));
         let mut text = String::new();
         let file = fs::File::open(path).map_err(complain)?;
         file.take(LONGEST + 1).read_to_string(&mut text).map_err(complain)?;
         if text.len() as u64 > LONGEST {
-            return Err(format!("{}: more than {} MiB", path.display(), LONGEST >> 20));
+            return Err(format!("{}: more than {} MiB", path.shown(), LONGEST >> 20));
         }
         // Some editors and shells begin a file with the mark of its encoding, which is no part of it.
         if text.starts_with('\u{feff}') {
@@ -50,19 +51,19 @@ impl ResultFile {
         }
         let format = format.or_else(|| readers::sniff(&text)).ok_or_else(|| {
             if let Ok(Some(_)) = recorded::open(path) {
-                return format!("{}: a record of deburr compare: give it alone", path.display());
+                return format!("{}: a record of deburr compare: give it alone", path.shown());
             }
             let names = Format::ALL.map(Format::name).join(", ");
             format!(
                 "{}: results of no program that is known; --input-format says which: {names}",
-                path.display()
+                path.shown()
             )
         })?;
         Ok(ResultFile { path: path.to_owned(), text, format })
     }
 
     fn read(&self) -> Result<Vec<Measurement>, String> {
-        readers::read(self.format, &self.text).map_err(|error| format!("{}: {error}", self.path.display()))
+        readers::read(self.format, &self.text).map_err(|error| format!("{}: {error}", self.path.shown()))
     }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn compared(
                     "give a second file, to compare it with; it is no record of deburr compare".to_owned()
                 }
             };
-            return Err(format!("{}: {why}", only.display()));
+            return Err(format!("{}: {why}", only.shown()));
         }
         [first, others @ ..] => (ResultFile::open(first, format)?, others),
     };
@@ -134,7 +135,7 @@ fn results_compared(
     let document = |section: Section| {
         let Section { file, comparisons, notes, .. } = section;
         if comparisons.is_empty() {
-            let [a, b] = [a.path.display(), file.display()];
+            let [a, b] = [a.path.shown(), file.shown()];
             return Err(format!("{a}, {b}: nothing to compare: {}", notes.join("; ")));
         }
         if options.expect.is_some() && comparisons.len() > 1 && options.trial.metric.is_empty() {
@@ -165,7 +166,7 @@ fn section(
     b: &ResultFile,
 ) -> Result<Section, String> {
     if a.format != b.format {
-        let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.display(), file.format));
+        let [one, other] = [a, b].map(|file| format!("{} is of {}", file.path.shown(), file.format));
         return Err(format!("{one}, {other}: what they measured is not the same"));
     }
     let mut notes = Vec::new();
@@ -173,7 +174,7 @@ fn section(
     let mut metrics = match options.trial.metric.is_empty() {
         true => joined,
         false => chosen(&options.trial.metric, a.format, joined)
-            .map_err(|error| format!("{}, {}: {error}", a.path.display(), b.path.display()))?,
+            .map_err(|error| format!("{}, {}: {error}", a.path.shown(), b.path.shown()))?,
     };
     if let (Format::Values, [only]) = (a.format, metrics.as_mut_slice()) {
         only.question.direction = match options.better {
@@ -305,7 +306,7 @@ pub(super) fn tables(
             Format::Go => file.text,
             _ => readers::written(&file.read().map_err(Failure::Message)?),
         };
-        texts.push((path.display().to_string(), text));
+        texts.push((path.shown().into_owned(), text));
     }
     let inputs: Vec<Input<'_>> = texts.iter().map(|(path, text)| Input { path, label: None, text }).collect();
     let how = benchfmt::Options { upstream: options.upstream(), ..benchfmt::Options::default() };

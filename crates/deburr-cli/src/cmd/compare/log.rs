@@ -19,6 +19,7 @@ use deburr_lab::measure::record::{self, Header, RecordError};
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Rope, moments};
+use deburr_text::ShownPath as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -66,7 +67,7 @@ fn holds(expected: Option<Expected>, series: &LogSeries) -> bool {
 }
 
 fn document(options: &Log, rope: Rope) -> Result<LogDocument, String> {
-    let folder = options.folder.display();
+    let folder = options.folder.shown();
     let entries =
         fs::read_dir(&options.folder).map_err(|error| format!("{folder}: {}", error_text(&error)))?;
     let (mut records, mut notes, mut others) = (Vec::new(), Vec::new(), 0);
@@ -78,7 +79,7 @@ fn document(options: &Log, rope: Rope) -> Result<LogDocument, String> {
         match read(&path, options.metric.as_deref()) {
             Ok(Some(record)) => records.push(record),
             Ok(None) => others += 1,
-            Err(why) => notes.push(format!("{}: {why}", path.display())),
+            Err(why) => notes.push(format!("{}: {why}", path.shown())),
         }
     }
     if others > 0 {
@@ -146,7 +147,7 @@ fn one(mut records: Vec<Read>, rope: Rope) -> Result<LogSeries, String> {
         match history::level(&record.pairs, metric, question.direction, is_relative, is_aa) {
             Ok(level) => levels.push(level),
             Err(error) => {
-                notes.push(format!("{}: left out: {error}", record.file.display()));
+                notes.push(format!("{}: left out: {error}", record.file.shown()));
                 continue;
             }
         }

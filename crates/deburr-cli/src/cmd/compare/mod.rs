@@ -31,6 +31,7 @@ use deburr_lab::measure::stop::Stop;
 use deburr_lab::readers;
 use deburr_lab::stats::Rope;
 use deburr_lab::stats::verdict::Outcome;
+use deburr_text::ShownPath as _;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -80,7 +81,7 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
     if let (Some(_), [_, _, third, ..]) = (&options.html, files) {
         return Err(Failure::Message(format!(
             "--html: a page has two sides; {}: a third file",
-            third.display()
+            third.shown()
         )));
     }
     let export = Page::of("--export-hyperfine", options.export_hyperfine.as_deref(), &inputs(options))
@@ -107,7 +108,8 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         }
     };
     // A file that goes to the standard output has it for itself.
-    let mut errors = std::io::stderr();
+    let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
+    let mut errors = palette.plain(std::io::stderr());
     let out: &mut dyn Write = if is_stdout { &mut errors } else { out };
     match options.printed() {
         CompareFormat::Json => json::render(&documents, out)?,
@@ -117,7 +119,6 @@ pub(super) fn run(options: &Compare, color: When, out: &mut dyn Write) -> Result
         CompareFormat::Csv => table::csv(&documents, out)?,
         CompareFormat::Markdown => table::markdown(&documents, out)?,
         CompareFormat::Text | CompareFormat::Html => {
-            let palette = Palette::new(colored(color, std::io::stdout().is_terminal()));
             text::render(&documents, palette, width_of_terminal(), out)?;
         }
     }

@@ -15,6 +15,7 @@ use deburr_lab::measure::machine::{self, Cpus, Gate};
 use deburr_lab::measure::process::Task;
 use deburr_lab::measure::record::{FORMAT, Header};
 use deburr_lab::measure::server::{Service, free_ports};
+use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -274,7 +275,7 @@ fn header(options: &Compare, contest: &Contest<'_>, seed: u64, chosen: &[ChosenM
     let commands = contest.commands;
     let names = contest.names.map(Option::unwrap_or_default);
     let list = |all: &[String]| (!all.is_empty()).then(|| all.join("\n"));
-    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.shown().into_owned());
     let flag = |is_set: bool| is_set.then(|| "yes".to_owned());
     let given = [
         ("aa", flag(options.aa.is_some())),

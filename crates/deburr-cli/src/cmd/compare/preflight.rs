@@ -16,6 +16,7 @@ use deburr_lab::measure::process::{self, Streams, Task};
 use deburr_lab::measure::stop::Stop;
 use deburr_lab::measure::valgrind;
 use deburr_lab::readers::{self, Format};
+use deburr_text::ShownPath as _;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use std::env;
@@ -68,11 +69,10 @@ fn experiment(experiment: &Experiment) -> Result<(), String> {
         ["--a", "--b"].map(|side| if clients { "--client" } else { side }).into_iter().zip(&experiment.tasks);
     for (what, task) in servers.chain(ready).chain(sides) {
         if let Some(folder) = task.folder.as_ref().filter(|folder| !folder.is_dir()) {
-            return Err(format!("--cwd {}: no such folder", folder.display()));
+            return Err(format!("--cwd {}: no such folder", folder.shown()));
         }
         if let Some(path) = &task.input {
-            File::open(path)
-                .map_err(|error| format!("--input {}: {}", path.display(), error_text(&error)))?;
+            File::open(path).map_err(|error| format!("--input {}: {}", path.shown(), error_text(&error)))?;
         }
         if let (Some(wanted), Ok(allowed)) = (&task.cpus, Cpus::allowed()) {
             let missing = wanted.numbers().iter().find(|cpu| !allowed.numbers().contains(cpu));
@@ -125,7 +125,7 @@ fn program(task: &Task, what: &str) -> Result<(), String> {
     let Some(name) = task.words.first() else { return Ok(()) };
     match find(task, name) {
         Ok(()) => Ok(()),
-        Err(error) => Err(format!("{what}: {}: {}", name.display(), error_text(&error))),
+        Err(error) => Err(format!("{what}: {}: {}", name.shown(), error_text(&error))),
     }
 }
 

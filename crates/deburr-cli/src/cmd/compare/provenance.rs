@@ -9,6 +9,7 @@ use deburr_lab::bench::moment::now;
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::process::Task;
 use deburr_lab::measure::provenance::{Host, Program, Provenance};
+use deburr_text::ShownPath as _;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ fn program(task: &Task) -> Program {
     let is_dirty = commit.as_ref().and_then(|_| {
         git(folder, &["status", "--porcelain", "--untracked-files=no"]).map(|changes| !changes.is_empty())
     });
-    Program { path: Some(path.display().to_string()), build_id, commit, is_dirty }
+    Program { path: Some(path.shown().into_owned()), build_id, commit, is_dirty }
 }
 
 /// The file of a program: by its path, or in `PATH`.

@@ -6,6 +6,7 @@
 
 use crate::clock::since_1970;
 use deburr_lab::measure::record::Header;
+use deburr_text::ShownPath as _;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 pub(super) fn new(header: &Header) -> Result<PathBuf, String> {
     let folder = folder()?;
     fs::create_dir_all(&folder)
-        .map_err(|error| format!("{}: {error} (--record FILE chooses another place)", folder.display()))?;
+        .map_err(|error| format!("{}: {error} (--record FILE chooses another place)", folder.shown()))?;
     let now = since_1970().as_millis();
     // Digits in equal number, so that names sort by time.
     Ok(folder.join(format!("{}-{now:013}-{}.jsonl", digest(header), std::process::id())))
@@ -29,7 +30,7 @@ pub(super) fn last(header: &Header) -> Result<PathBuf, String> {
     last.map(|entry| entry.path()).ok_or_else(|| {
         format!(
             "--resume: {} has no record of these commands (--resume=FILE names one elsewhere)",
-            folder.display()
+            folder.shown()
         )
     })
 }

@@ -10,6 +10,7 @@ use deburr_lab::measure::layouts;
 use deburr_lab::measure::pairs;
 use deburr_lab::measure::record::{self, Header, RecordError, RecordedRun};
 use deburr_lab::stats::Rope;
+use deburr_text::ShownPath as _;
 use std::path::{Path, PathBuf};
 
 /// A record as it was read.
@@ -36,14 +37,14 @@ pub(super) fn open(path: &Path) -> Result<Option<Recorded>, String> {
         Ok((header, runs)) => Ok(Some(Recorded { path: path.to_owned(), header, runs })),
         // Not even a header, or no file: the reader of reports says why.
         Err(RecordError::Line(1, _) | RecordError::Io(_)) => Ok(None),
-        Err(error) => Err(format!("{}: {error}", path.display())),
+        Err(error) => Err(format!("{}: {error}", path.shown())),
     }
 }
 
 /// Says of it what was said when it was measured, as far as the options are the same.
 pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Result<CompareDocument, String> {
     let Recorded { path, header, mut runs } = recorded;
-    let complain = |why: String| format!("{}: {why}", path.display());
+    let complain = |why: String| format!("{}: {why}", path.shown());
     if options.paired {
         return Err("--paired: a record knows its pairs".to_owned());
     }

@@ -14,6 +14,7 @@ use crate::input::mapped::Bytes;
 use crate::system_error::error_text;
 use deburr_core::image::build_id_of;
 use deburr_lab::bench::moment::now;
+use deburr_text::ShownPath as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -65,7 +66,7 @@ pub(super) fn save(options: &Compare, contests: &[Contest<'_>]) -> Result<(), St
     let command = contest.commands[1];
     let (_, path) = program(command, options.trial.cwd.as_deref())?;
     let complain =
-        |at: &Path, error: io::Error| format!("--save {name}: {}: {}", at.display(), error_text(&error));
+        |at: &Path, error: io::Error| format!("--save {name}: {}: {}", at.shown(), error_text(&error));
     // Beside its place, so that an interrupt leaves what was there.
     let (new, old) = (beside(&folder, "new"), beside(&folder, "old"));
     for rest in [&new, &old] {
@@ -79,7 +80,7 @@ pub(super) fn save(options: &Compare, contests: &[Contest<'_>]) -> Result<(), St
         command: command.to_owned(),
         env: options.env_b.clone(),
         saved: now(),
-        path: path.display().to_string(),
+        path: path.shown().into_owned(),
         sha256: digest(&copy).map_err(|error| complain(&copy, error))?,
     };
     let place = new.join(STATEMENT);
@@ -113,9 +114,9 @@ pub(super) fn resolved(options: &Compare) -> Result<Option<Compare>, String> {
     }
     let (folder, saved) = read(against)?;
     let copy = folder.join(PROGRAM);
-    let sha256 = digest(&copy).map_err(|error| format!("{}: {}", copy.display(), error_text(&error)))?;
+    let sha256 = digest(&copy).map_err(|error| format!("{}: {}", copy.shown(), error_text(&error)))?;
     if sha256 != saved.sha256 {
-        return Err(format!("{}: no longer what was saved; --save {against} keeps it anew", copy.display()));
+        return Err(format!("{}: no longer what was saved; --save {against} keeps it anew", copy.shown()));
     }
     resolved.a = Some(with_program(&saved.command, &copy)?);
     resolved.env_a.clone_from(&saved.env);
@@ -133,7 +134,7 @@ pub(super) fn resolved(options: &Compare) -> Result<Option<Compare>, String> {
 
 /// The command B of a record, whose program has to be what it was.
 fn recorded_command(path: &Path) -> Result<String, String> {
-    let at = path.display();
+    let at = path.shown();
     let header = match recorded::open(path)? {
         Some(record) => record.into_header(),
         None => return Err(format!("--against {at}: no record of deburr compare")),
@@ -181,13 +182,13 @@ fn read(name: &str) -> Result<(PathBuf, Saved), String> {
     let text = match fs::read(&place) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown(name, &folder)),
-        Err(error) => return Err(format!("{}: {}", place.display(), error_text(&error))),
+        Err(error) => return Err(format!("{}: {}", place.shown(), error_text(&error))),
     };
     let saved: Saved =
-        serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", place.display()))?;
+        serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", place.shown()))?;
     match saved.format {
         FORMAT => Ok((folder, saved)),
-        other => Err(format!("{}: format {other}, where this version knows {FORMAT}", place.display())),
+        other => Err(format!("{}: format {other}, where this version knows {FORMAT}", place.shown())),
     }
 }
 
@@ -219,7 +220,7 @@ fn program(command: &str, cwd: Option<&Path>) -> Result<(Vec<String>, PathBuf), 
 fn with_program(command: &str, program: &Path) -> Result<String, String> {
     let mut words = shlex::split(command).filter(|words| !words.is_empty()).ok_or("an empty command")?;
     words[0] =
-        program.to_str().ok_or_else(|| format!("{}: a name that is no UTF-8", program.display()))?.to_owned();
+        program.to_str().ok_or_else(|| format!("{}: a name that is no UTF-8", program.shown()))?.to_owned();
     shlex::try_join(words.iter().map(String::as_str)).map_err(|error| format!("{command:?}: {error}"))
 }
 

@@ -9,6 +9,7 @@ use super::metric::ChosenMetric;
 use super::plan::ComparePlan;
 use crate::args::batch::Progress;
 use crate::cmd::progress::Bar;
+use crate::output::complaints::complaints;
 use crate::render::compare::quantity::percent;
 use deburr_lab::comparison::{self, Conditions};
 use deburr_lab::measure::experiment::Experiment;
@@ -17,7 +18,7 @@ use deburr_lab::measure::pairs::{Next, Observer, Pair};
 use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::Rule;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// How often one pair or layout is measured because of what ran next to it.
 const ATTEMPTS: u32 = 3;
@@ -95,7 +96,7 @@ impl Watch {
                         there is hardly a verdict. Wait for a quiet time, give the runs processors of their own (--pin), \
                         measure --metric user, or judge under load at your own risk (--under-load)\n";
             // Where nobody reads it there is nobody to tell.
-            let _ = io::stderr().write_all(text.as_bytes());
+            let _ = complaints().write_all(text.as_bytes());
         });
     }
 }

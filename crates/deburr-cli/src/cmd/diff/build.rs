@@ -4,6 +4,7 @@ use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::input::walk::{self, InputFile};
 use crate::render::diff::NotCompared;
+use deburr_text::ShownPath as _;
 use std::path::{Path, PathBuf};
 
 /// A build.
@@ -41,6 +42,6 @@ impl Build {
             Ok(below) if below != Path::new("") => below,
             _ => file.path.file_name().map_or(file.path.as_path(), Path::new),
         };
-        path.display().to_string()
+        path.shown().into_owned()
     }
 }

@@ -22,6 +22,7 @@ use crate::render::style::Palette;
 use build::Build;
 use deburr_core::diff::{Balance, LevelChange};
 use deburr_cpu::level_names;
+use deburr_text::ShownPath as _;
 use matching::{Matched, Matching};
 use scope::Agenda;
 use std::borrow::Cow;
@@ -80,7 +81,7 @@ pub(super) fn run(
     }
     let is_compared = compared.iter().any(|it| it.old.is_some());
     let failed = skipped.iter().any(|skip| skip.is_fault) || !is_compared && !balance.is_worse();
-    let [old, new] = [&options.old, &options.new].map(|path| path.display().to_string());
+    let [old, new] = [&options.old, &options.new].map(|path| path.shown().into_owned());
     let summary = DiffSummary { old, new, failing, balance, only_old, skipped };
     let terminal = output.is_none() && io::stdout().is_terminal();
     let out: &mut dyn Write = match &mut output {

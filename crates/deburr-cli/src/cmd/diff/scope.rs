@@ -9,6 +9,7 @@ use super::build::Build;
 use crate::input::content::Content;
 use crate::input::pairs::pair;
 use crate::input::walk::InputFile;
+use deburr_text::ShownPath as _;
 
 /// One of the two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,13 +79,13 @@ impl Agenda {
                     a.into_iter().for_each(|a| self.add(a, scope, Side::Old, String::new(), true));
                     self.add(b, scope, Side::New, String::new(), true);
                 }
-                None => self.only_old.extend(a.map(|a| a.path.display().to_string())),
+                None => self.only_old.extend(a.map(|a| a.path.shown().into_owned())),
             }
         }
     }
 
     fn add(&mut self, file: &InputFile, scope: usize, side: Side, name: String, is_all: bool) {
-        let (path, is_binary) = (file.path.display().to_string(), file.content == Content::Elf);
+        let (path, is_binary) = (file.path.shown().into_owned(), file.content == Content::Elf);
         self.files.push(file.clone());
         self.scoped.push(ScopedFile { scope, side, path, name, is_all, is_binary });
     }

@@ -6,6 +6,7 @@
 use crate::system_error::error_text;
 use deburr_cpu::Arch;
 use deburr_lab::emulate::run::in_path;
+use deburr_text::ShownPath as _;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
@@ -34,7 +35,7 @@ pub(super) fn resolve(command: &[OsString], arch: Arch, cpu: &str) -> Result<Res
         let Some(first) = words.first_mut() else { return Err("an empty command".to_owned()) };
         let path = found(first)?;
         *first = path.clone().into_os_string();
-        let fault = |reason: &str| format!("{}: {reason}", path.display());
+        let fault = |reason: &str| format!("{}: {reason}", path.shown());
         let mut head = Vec::new();
         let file = File::open(&path).map_err(|error| fault(&error_text(&error)))?;
         let metadata = file.metadata().map_err(|error| fault(&error_text(&error)))?;
@@ -59,12 +60,12 @@ pub(super) fn resolve(command: &[OsString], arch: Arch, cpu: &str) -> Result<Res
         if metadata.permissions().mode() & 0o6000 != 0 {
             notes.push(format!(
                 "{}: it runs without the rights that its file gives (set-user-ID)",
-                path.display()
+                path.shown()
             ));
         }
         return Ok(Resolved { words, notes });
     }
-    Err(format!("{}: more interpreters than {DEEPEST}", Path::new(&command[0]).display()))
+    Err(format!("{}: more interpreters than {DEEPEST}", Path::new(&command[0]).shown()))
 }
 
 /// The program that a word names.
@@ -73,7 +74,7 @@ fn found(word: &OsStr) -> Result<PathBuf, String> {
     if word.as_bytes().contains(&b'/') {
         return Ok(path.to_owned());
     }
-    let name = word.to_str().ok_or_else(|| format!("{}: command not found", path.display()))?;
+    let name = word.to_str().ok_or_else(|| format!("{}: command not found", path.shown()))?;
     in_path(name).ok_or_else(|| format!("{name}: command not found"))
 }
 

@@ -12,6 +12,7 @@ use deburr_core::{Error, Request, RunFacts, wanted_debug_file};
 use deburr_cpu::{FeatureSet, Target};
 use deburr_lab::emulate::run::{EnteredFile, Trace, Trap};
 use deburr_lab::measure::process::End;
+use deburr_text::ShownPath as _;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +36,7 @@ pub(super) fn analyse(trace: &Trace, target: &Target, executable: FeatureSet) ->
         if file.blocks.is_empty() && traps.is_empty() {
             continue;
         }
-        let path = file.path.display().to_string();
+        let path = file.path.shown().into_owned();
         match analyse_file(file, &traps, (target, executable, has_failed)) {
             Ok(tried) if tried.above == 0 && tried.traps.is_empty() && tried.refused.is_none() => {}
             Ok(tried) => analysed.files.push(tried),
@@ -74,7 +75,7 @@ fn analyse_file(
     let functions = entered.functions.into_iter().map(|entered| TriedFunction { entered, runs: 1 });
     let places = entered.traps.into_iter().zip(traps);
     Ok(TriedFile {
-        path: file.path.display().to_string(),
+        path: file.path.shown().into_owned(),
         build_id: entered.build_id,
         sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         level: entered.level,

@@ -14,6 +14,7 @@ use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use crate::cmd::terminal::width_of_terminal;
 use crate::names::machines_named;
 use crate::output::Output;
+use crate::output::complaints::complaints;
 use crate::render::emulate::{self, EmulateLayout};
 use crate::render::style::Palette;
 use crate::system_error::error_text;
@@ -21,6 +22,7 @@ use deburr_cpu::{Arch, FeatureSet, Target};
 use deburr_lab::emulate::cpu;
 use deburr_lab::emulate::run::{self, EmulatedCpu, EmulationError, Job, Trace};
 use deburr_lab::measure::process::End;
+use deburr_text::ShownPath as _;
 use record::{SCHEMA_VERSION, TriedCpu, TriedRun, TryRecord};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -42,7 +44,7 @@ pub(super) fn run(options: &Emulate, color: bool, out: &mut dyn Write) -> Result
     let Some(target) = targets.pop() else { return Err(message("--cpu: no name".to_owned())) };
     let earlier = earlier(options).map_err(Failure::Message)?;
     let resolved = command::resolve(&options.command, target.arch, &options.cpu).map_err(message)?;
-    let mut complaints = io::stderr();
+    let mut complaints = complaints();
     for note in &resolved.notes {
         let _ = writeln!(complaints, "deburr: note: {note}");
     }
@@ -174,7 +176,7 @@ fn explained(error: &EmulationError, target: &Target) -> String {
         EmulationError::NoQemu(name) => {
             format!("{name} is not installed; it is in the package qemu-user (apt-get install qemu-user)")
         }
-        EmulationError::Qemu(path, error) => format!("{}: {}", path.display(), error_text(error)),
+        EmulationError::Qemu(path, error) => format!("{}: {}", path.shown(), error_text(error)),
         EmulationError::Lacks(features, version) => {
             let names = names(*features).join(", ");
             format!(

@@ -4,6 +4,7 @@ use crate::system_error::error_text;
 use deburr_core::entered::{EnteredFunction, TrapPlace};
 use deburr_core::report::{Answer, Refusal};
 use deburr_lab::measure::process::End;
+use deburr_text::ShownPath as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,7 +117,7 @@ impl TryRecord {
     /// # Errors
     /// With the path, for people.
     pub(crate) fn read(path: &Path) -> Result<TryRecord, String> {
-        let fault = |reason: String| format!("{}: {reason}", path.display());
+        let fault = |reason: String| format!("{}: {reason}", path.shown());
         let metadata = fs::metadata(path).map_err(|error| fault(error_text(&error)))?;
         if metadata.len() > LARGEST {
             return Err(fault(format!("no record of deburr try: {} bytes", metadata.len())));

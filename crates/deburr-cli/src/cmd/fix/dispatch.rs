@@ -16,6 +16,7 @@ use crate::system_error::error_text;
 use deburr_core::{Request, check};
 use deburr_cpu::{Arch, FeatureSet, first_level, level_named};
 use deburr_patch::Edited;
+use deburr_text::ShownPath as _;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
@@ -29,7 +30,7 @@ impl FixRun<'_> {
     pub(super) fn dispatch(&mut self, folder: &Path) -> Result<(), Failure> {
         let mut names = HashSet::new();
         for path in &self.options.paths {
-            let complain = |reason: &str| Failure::Message(format!("{}: {reason}", path.display()));
+            let complain = |reason: &str| Failure::Message(format!("{}: {reason}", path.shown()));
             if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
                 return Err(complain("a directory; give its files to --dispatch"));
             }
@@ -59,7 +60,7 @@ impl FixRun<'_> {
         let source = Source::open(path)?;
         let Rewrite { plan, patched, trailing } = self.rewriter.make(&source.bytes, Some(path))?;
         self.check_met()?;
-        let mut fixed = self.planned(path.display().to_string(), plan, trailing);
+        let mut fixed = self.planned(path.shown().into_owned(), plan, trailing);
         if !fixed.plan.sites.is_empty()
             && let Some(reason) = self.attested(&mut fixed, self.disk.attestations(path, &source))
         {
@@ -74,7 +75,7 @@ impl FixRun<'_> {
             if let Err(error) = fs::create_dir(&part_folder)
                 && error.kind() != std::io::ErrorKind::AlreadyExists
             {
-                return Err(Trouble::fault(format!("{}: {}", part_folder.display(), error_text(&error))));
+                return Err(Trouble::fault(format!("{}: {}", part_folder.shown(), error_text(&error))));
             }
             let to = part_folder.join(name);
             let inherited = Inherited { metadata: &source.metadata, replaced: None, is_privileged: true };
@@ -97,7 +98,7 @@ impl FixRun<'_> {
                 sha256: sha256(new.pieces()),
                 size: new.length(),
             });
-            Ok(to.display().to_string())
+            Ok(to.shown().into_owned())
         };
         let mut needs = needs(&source.bytes)?;
         let unchanged = Edited::from(&*source.bytes);

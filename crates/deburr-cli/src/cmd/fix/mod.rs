@@ -24,7 +24,7 @@ use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
 use crate::output::target;
 use crate::render::fix::json::FixJson;
-use crate::render::fix::renderer::FixRenderer;
+use crate::render::fix::renderer::{FixRenderer, ForPeople};
 use crate::render::fix::summary::FixSummary;
 use crate::render::fix::text::{FixLayout, FixText};
 use crate::render::style::Palette;
@@ -57,17 +57,21 @@ pub(super) fn run(
         _ if options.is_plan() => "plan",
         _ => "rewrite",
     };
+    let palette = Palette::new(colored(color, terminal));
     let mut render: Box<dyn FixRenderer> = match options.format {
         Format::Json => Box::new(FixJson::new(action, terminal)),
-        Format::Text => Box::new(FixText::new(FixLayout {
-            palette: Palette::new(colored(color, terminal)),
-            width: terminal.then(width_of_terminal).flatten(),
-            limit: options.limit,
-            is_plan: action == "plan",
-        })),
+        Format::Text => {
+            let format = FixText::new(FixLayout {
+                palette,
+                width: terminal.then(width_of_terminal).flatten(),
+                limit: options.limit,
+                is_plan: action == "plan",
+            });
+            Box::new(ForPeople { format, palette })
+        }
     };
     // A file that goes to the standard output has it for itself.
-    let mut errors = io::stderr();
+    let mut errors = palette.plain(io::stderr());
     let out: &mut dyn Write = match &options.output {
         Some(output) if target::is_named_stdout(output) => &mut errors,
         _ => out,

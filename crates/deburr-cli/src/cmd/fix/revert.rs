@@ -6,6 +6,7 @@ use super::run::FixRun;
 use super::trouble::{Stop, Trouble, guarded};
 use crate::input::content::Content;
 use crate::render::fix::outcome::Reverted;
+use deburr_text::ShownPath as _;
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ impl FixRun<'_> {
         let original = reverted.map_err(|error| Trouble::fault(error.to_string()))?;
         // The note's own SHA-256 has shown that it is the original.
         let (written, _) = destination.deliver(path, &source, Some((&*original).into()), |_| Ok(()))?;
-        let reverted = Reverted { path: path.display().to_string(), written };
+        let reverted = Reverted { path: path.shown().into_owned(), written };
         self.render.reverted(self.out, &reverted)?;
         Ok(())
     }

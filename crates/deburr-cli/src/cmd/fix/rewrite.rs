@@ -7,6 +7,7 @@ use super::rewriter::{self, Rewrite};
 use super::run::FixRun;
 use super::trouble::{Stop, Trouble};
 use crate::input::content::Content;
+use deburr_text::ShownPath as _;
 use std::path::Path;
 
 impl FixRun<'_> {
@@ -20,7 +21,7 @@ impl FixRun<'_> {
         let Rewrite { plan, patched, trailing } = self.rewriter.make(&source.bytes, Some(path))?;
         self.check_met()?;
         source.check()?;
-        let mut fixed = self.planned(path.display().to_string(), plan, trailing);
+        let mut fixed = self.planned(path.shown().into_owned(), plan, trailing);
         let mut refusal = None;
         if !fixed.plan.sites.is_empty() {
             refusal = self.attested(&mut fixed, self.disk.attestations(path, &source));

@@ -14,6 +14,7 @@ use crate::render::fix::outcome::{Fixed, Left};
 use crate::render::fix::renderer::FixRenderer;
 use crate::render::fix::summary::FixSummary;
 use deburr_patch::Plan;
+use deburr_text::ShownPath as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ pub(super) struct FixRun<'r> {
 impl FixRun<'_> {
     /// Notes a file that stays as it is; says so at once if the user named it, or if it is a fault.
     pub(super) fn leave(&mut self, path: &Path, trouble: Trouble, is_named: bool) {
-        let (path, reason) = (path.display().to_string(), trouble.reason);
+        let (path, reason) = (path.shown().into_owned(), trouble.reason);
         if is_named || trouble.is_fault {
             // Where the standard error is gone, the exit status still shows it.
             let _ = writeln!(self.complaints, "deburr: {path}: {reason}");

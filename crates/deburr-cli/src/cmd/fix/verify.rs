@@ -18,6 +18,7 @@ use crate::system_error::error_text;
 use deburr_cpu::FeatureSet;
 use deburr_package::{Limits, rewrite};
 use deburr_patch::{PlanError, VerifyError};
+use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -34,7 +35,7 @@ pub(super) fn verify(
     render: &mut dyn FixRenderer,
     out: &mut dyn Write,
 ) -> Result<ExitCode, Failure> {
-    let complain = |path: &Path, reason: &str| Failure::Message(format!("{}: {reason}", path.display()));
+    let complain = |path: &Path, reason: &str| Failure::Message(format!("{}: {reason}", path.shown()));
     let open = |path: &Path| {
         let is_special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
         match Bytes::open(path) {
@@ -44,7 +45,7 @@ pub(super) fn verify(
     };
     let target = rewriter::target(options).map_err(Failure::Message)?.unwrap_or_default();
     let (old, new) = (open(original)?, open(patched)?);
-    let name = original.display().to_string();
+    let name = original.shown().into_owned();
     let release = |part: &[u8]| [&old, &new].into_iter().for_each(|file| file.release(part));
     let done = match Content::of_all(&old) {
         _ if *old == *new => Ok(Ok(Ok(BTreeMap::new()))),
@@ -68,7 +69,7 @@ pub(super) fn verify(
         }
     }
     let assumptions = if options.verbose { deburr_patch::ASSUMPTIONS } else { &[] };
-    let verdict = Verdict { path: patched.display().to_string(), original: name, verified, assumptions };
+    let verdict = Verdict { path: patched.shown().into_owned(), original: name, verified, assumptions };
     render.begin(out)?;
     render.verdict(out, &verdict)?;
     render.end(out, &FixSummary::default())?;

@@ -5,11 +5,13 @@
 use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
 use crate::cmd::failure::Failure;
+use crate::output::complaints::complaints;
 use deburr_cpu::Target;
 use deburr_pack::assemble::{
     Assembled, Laid, Mechanism, Request, Source, assemble, assemble_single, check_sources,
 };
 use deburr_pack::record::{Record, State};
+use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -58,7 +60,7 @@ fn single(
     match options.format {
         Format::Text => {
             let size = std::fs::metadata(&laid.path)?.len();
-            writeln!(out, "{}: {}, {size} bytes", laid.path.display(), laid.levels.join(", "))?;
+            writeln!(out, "{}: {}, {size} bytes", laid.path.shown(), laid.levels.join(", "))?;
             if !checked {
                 writeln!(out, "not checked: whether the trees are what their levels say")?;
             }
@@ -95,7 +97,7 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// Refuses trees that are not what their levels say, and mentions those of no use.
 fn check(request: &Request) -> Result<(), Failure> {
     // The report may be read by a program; these lines are for whoever packs.
-    let say = |line: String| drop(writeln!(std::io::stderr(), "deburr: {line}"));
+    let say = |line: String| drop(writeln!(complaints(), "deburr: {line}"));
     let mut said = Instant::now();
     let notes = check_sources(request, &mut |level, done, all| {
         if said.elapsed() >= PROGRESS {
@@ -129,7 +131,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
                 State::Rejected => "it is not what its level says",
             };
             // The report may be read by a program; this is for whoever packs.
-            let _ = writeln!(std::io::stderr(), "deburr: {}: left out: {reason}", variant.level);
+            let _ = writeln!(complaints(), "deburr: {}: left out: {reason}", variant.level);
         }
         request.command = record.command;
         request.measured = record.measured;
@@ -159,7 +161,7 @@ fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::R
             Mechanism::Loader => "dynamic loader",
             Mechanism::Table => "table, for deburr_select",
         };
-        writeln!(out, "{}: {} ({mechanism})", laid.path.display(), laid.levels.join(", "))?;
+        writeln!(out, "{}: {} ({mechanism})", laid.path.shown(), laid.levels.join(", "))?;
     }
     // One line for each text: half of a tree may have the same.
     let mut by_text: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
@@ -168,21 +170,21 @@ fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::R
     }
     for (text, paths) in by_text {
         match paths.len() - 1 {
-            0 => writeln!(out, "{}: {text}", paths[0].display())?,
-            more => writeln!(out, "{} and {more} more: {text}", paths[0].display())?,
+            0 => writeln!(out, "{}: {text}", paths[0].shown())?,
+            more => writeln!(out, "{} and {more} more: {text}", paths[0].shown())?,
         }
     }
     for level in &assembled.dropped {
         writeln!(out, "{level}: left out, because it gained nothing on any CPU that was measured")?;
     }
     for package in &assembled.packages {
-        writeln!(out, "{}: a package", output.join(package).display())?;
+        writeln!(out, "{}: a package", output.join(package).shown())?;
     }
     let several = assembled.laid.len();
     writeln!(
         out,
         "{}: {several} file{} of several variants, {} copied",
-        output.display(),
+        output.shown(),
         if several == 1 { "" } else { "s" },
         assembled.copied
     )

@@ -11,6 +11,7 @@ use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
 use deburr_cpu::Target;
 use deburr_pack::build::{BuildError, BuildRequest, build};
 use deburr_pack::record::{Record, State};
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,13 +65,13 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
             State::Failed => "failed",
             State::Rejected => "rejected",
         };
-        writeln!(out, "{:<16} {state:<9} {}", variant.level, options.output.join(&variant.tree).display())?;
+        writeln!(out, "{:<16} {state:<9} {}", variant.level, options.output.join(&variant.tree).shown())?;
     }
     let is_rejected = record.variants.iter().any(|variant| variant.state == State::Rejected);
     match &options.dist {
         Some(dist) if is_rejected => {
             let reason = "a variant is rejected, so nothing is laid out";
-            watcher.say(&format!("{}: {reason}; build without its level, or mend it", dist.display()));
+            watcher.say(&format!("{}: {reason}; build without its level, or mend it", dist.shown()));
         }
         Some(dist) => assemble::run(&layout(options, dist), out).map(|_| ())?,
         None => {}
@@ -87,7 +88,7 @@ fn is_free(dist: &Path, is_file: bool) -> Result<(), Failure> {
         _ if fs::read_dir(dist).is_ok_and(|mut entries| entries.next().is_none()) => return Ok(()),
         _ => "a folder that is empty or does not exist",
     };
-    Err(Failure::Message(format!("--dist {}: expected {what}", dist.display())))
+    Err(Failure::Message(format!("--dist {}: expected {what}", dist.shown())))
 }
 
 /// The layout of what was built.
@@ -106,7 +107,7 @@ fn layout(options: &Build, dist: &Path) -> Assemble {
 fn place(source: Option<&Path>) -> Result<(PathBuf, PathBuf), String> {
     let here = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let Some(named) = source else { return Ok((here, PathBuf::new())) };
-    let source = fs::canonicalize(named).map_err(|error| format!("{}: {error}", named.display()))?;
+    let source = fs::canonicalize(named).map_err(|error| format!("{}: {error}", named.shown()))?;
     let folder = here.strip_prefix(&source).map(Path::to_owned).unwrap_or_default();
     Ok((source, folder))
 }

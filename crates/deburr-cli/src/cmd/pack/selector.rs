@@ -4,6 +4,7 @@ use crate::args::pack::selector::Selector;
 use crate::cmd::failure::Failure;
 use deburr_cpu::Arch;
 use deburr_launcher::{SELECTOR_HEADER, SELECTOR_NAME, SELECTOR_SOURCE, selector};
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::symlink;
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(options: &Selector, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let fault = |path: &Path, error| Failure::Message(format!("{}: {error}", path.display()));
+    let fault = |path: &Path, error| Failure::Message(format!("{}: {error}", path.shown()));
     let folder = &options.output;
     let own = if cfg!(target_arch = "aarch64") { Arch::Aarch64 } else { Arch::X86_64 };
     let arch = options.arch.map_or(own, |arch| arch.arch());
@@ -23,7 +24,7 @@ pub(super) fn run(options: &Selector, out: &mut dyn Write) -> Result<ExitCode, F
     for (name, bytes) in files {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(|error| fault(&path, error))?;
-        writeln!(out, "{}", path.display())?;
+        writeln!(out, "{}", path.shown())?;
     }
     // The linker looks for the name without a number.
     let link = folder.join("libdeburr-select.so");
@@ -31,11 +32,11 @@ pub(super) fn run(options: &Selector, out: &mut dyn Write) -> Result<ExitCode, F
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             if fs::read_link(&link).ok().as_deref() != Some(Path::new(SELECTOR_NAME)) {
                 let reason = format!("expected a link to {SELECTOR_NAME}, or nothing; remove it");
-                return Err(Failure::Message(format!("{}: {reason}", link.display())));
+                return Err(Failure::Message(format!("{}: {reason}", link.shown())));
             }
         }
         other => other.map_err(|error| fault(&link, error))?,
     }
-    writeln!(out, "{}", link.display())?;
+    writeln!(out, "{}", link.shown())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,11 +1,13 @@
 //! What happens in a build → lines on the standard error, and one live line where that is a terminal.
 
 use crate::cmd::progress::LiveLine;
+use crate::output::complaints::complaints;
 use anstream::adapter::strip_str;
 use deburr_lab::measure::stop::Stop;
 use deburr_pack::build::{Event, Observer, Progress, Stage};
+use deburr_text::ShownPath as _;
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Says on the standard error what happens.
 pub(super) struct Watcher {
@@ -24,7 +26,7 @@ impl Watcher {
     pub(super) fn say(&self, message: &str) {
         let write = || {
             // Nobody reads it where the standard error is closed.
-            let _ = writeln!(io::stderr(), "deburr: {message}");
+            let _ = writeln!(complaints(), "deburr: {message}");
         };
         match &*self.live.borrow() {
             Some(live) => live.hidden_while(write),
@@ -58,7 +60,7 @@ impl Observer for Watcher {
             }
             Event::Failed(level, reason, log, lines) => {
                 self.end();
-                self.say(&format!("{level}: {reason}; the end of {}:\n{lines}", log.display()));
+                self.say(&format!("{level}: {reason}; the end of {}:\n{lines}", log.shown()));
             }
             Event::Rejected(level, faults) => {
                 self.end();
@@ -70,7 +72,7 @@ impl Observer for Watcher {
                 "the sources hold {count} object file{} of an earlier build, such as {}: the command may take them as \
                  they are, at every level; clean the sources first",
                 if *count == 1 { "" } else { "s" },
-                first.display()
+                first.shown()
             )),
             Event::OwnFlag(level, flag) => self.mention(&format!(
                 "{level}: the project's own {flag} comes after the level's flags and overrides them"
@@ -82,7 +84,7 @@ impl Observer for Watcher {
                 self.mention(&format!("{level} has the same code as {below} in every file"));
             }
             Event::Same { level, below, same, others } => {
-                let (first, more) = (same[0].display(), same.len() - 1);
+                let (first, more) = (same[0].shown(), same.len() - 1);
                 let names = if more == 0 { first.to_string() } else { format!("{first} and {more} more") };
                 self.mention(&format!(
                     "{level} has the same code as {below} in {names}, of {} files",
@@ -111,7 +113,7 @@ impl Observer for Watcher {
 
 /// How far a variant is, for a person. Colours of the build, and what else moves a terminal's cursor, are left out.
 fn how_far(stage: Stage<'_>) -> String {
-    let plain = |line: &str| strip_str(line).to_string().replace(char::is_control, " ");
+    let plain = |line: &str| deburr_text::one_line(&strip_str(line).to_string()).into_owned();
     match stage {
         Stage::Prepares => "copying the sources, wrapping the compilers".to_owned(),
         Stage::Builds { calls: 1, line } => format!("1 compiler call  {}", plain(line)),

@@ -5,6 +5,7 @@ use deburr_lab::emulate::run::in_path;
 use deburr_lab::measure::process::End;
 use deburr_lab::profiling::event::{Sampled, paranoid};
 use deburr_lab::profiling::perf::Recorded;
+use deburr_text::ShownPath as _;
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -45,7 +46,7 @@ fn package(release: &str) -> String {
 /// That a command is not there, or no program.
 pub(super) fn found(program: &OsStr) -> Result<(), String> {
     let path = Path::new(program);
-    let fault = |reason: &str| format!("{}: {reason}", path.display());
+    let fault = |reason: &str| format!("{}: {reason}", path.shown());
     if !program.as_bytes().contains(&b'/') {
         return in_path(path).map(|_| ()).ok_or_else(|| fault("command not found"));
     }
@@ -118,13 +119,11 @@ pub(super) fn foreign(pids: &[u32]) -> String {
     }
 }
 
-/// The first lines of what perf said, without control characters.
+/// The first lines of what perf said.
 fn shown(said: &str) -> String {
     let lines = said.lines().filter(|line| !line.trim().is_empty()).take(MOST_LINES);
-    let clean = |line: &str| -> String {
-        line.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
-    };
-    let lines: Vec<String> = lines.map(|line| format!("  {}", clean(line).trim_end())).collect();
+    let lines: Vec<String> =
+        lines.map(|line| format!("  {}", deburr_text::one_line(line.trim_end()))).collect();
     lines.join("\n")
 }
 

@@ -16,6 +16,7 @@ use deburr_lab::measure::process::{End, adopt};
 use deburr_lab::profiling::event::Sampled;
 use deburr_lab::profiling::perf::{Perf, Recorded, Recording, Subject};
 use deburr_profile::Profile;
+use deburr_text::ShownPath as _;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ fn recorded(options: &Record, complaints: &mut dyn Write) -> Result<ExitCode, St
         // A perf that is newer than the reader.
         Err(reason) if ended.end == End::Status(0) => {
             place.keep()?;
-            let name = options.output.display();
+            let name = options.output.shown();
             let _ = writeln!(complaints, "deburr: {name}: recorded, and deburr cannot read it: {reason}");
         }
         Err(reason) => {
@@ -112,7 +113,7 @@ impl Place {
             None => {
                 let folder = std::env::temp_dir();
                 let made = TemporaryFile::next_to(&folder.join("perf.data"), 0o600);
-                let made = made.map_err(|error| format!("{}: {}", folder.display(), error_text(&error)))?;
+                let made = made.map_err(|error| format!("{}: {}", folder.shown(), error_text(&error)))?;
                 let path = made.path().to_owned();
                 Some((made, path))
             }
@@ -175,7 +176,7 @@ fn say(complaints: &mut dyn Write, options: &Record, ended: &Recorded, profile: 
     let names = if names.is_empty() { options.event.join(" and ") } else { names.join(" and ") };
     let noun = if samples == 1 { "sample" } else { "samples" };
     let samples = grouped(samples);
-    let _ = writeln!(complaints, "deburr: {}: {samples} {noun} of {names}{rest}", options.output.display());
+    let _ = writeln!(complaints, "deburr: {}: {samples} {noun} of {names}{rest}", options.output.shown());
 }
 
 /// The file with most samples that is there.

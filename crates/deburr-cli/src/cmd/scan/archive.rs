@@ -9,6 +9,7 @@ use super::folder;
 use super::item::{Item, Place};
 use crate::input::content::Content;
 use deburr_archive::{Entry, Fetch, Kind, Selection, entries, kind_of};
+use deburr_text::ShownPath as _;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub(super) fn list(
         Some(url) => Box::new(Curl::new(url, scratch)),
         None => Box::new(Folder(archive.to_owned())),
     };
-    let failed = |error: deburr_archive::Error| format!("{}: {error}", archive.display());
+    let failed = |error: deburr_archive::Error| format!("{}: {error}", archive.shown());
     let kind = match (has_index, url.is_some() || archive.is_dir()) {
         (true, true) => kind_of(&*fetch, selection).map_err(failed)?,
         _ => None,
@@ -54,7 +55,7 @@ pub(super) fn list(
         (None, None) if *selection != Selection::default() => Err(format!(
             "{}: no index of packages, which --suite, --component, --architecture, --package, --packages-from \
              and --all-versions select from",
-            archive.display()
+            archive.shown()
         )),
         (None, None) => folder::list(archive, threads),
         (None, Some(url)) => Err(format!(

@@ -12,6 +12,7 @@ use crate::output::temporary::TemporaryFile;
 use crate::sha256::sha256;
 use crate::system_error::error_text;
 use deburr_tables::TABLES_VERSION;
+use deburr_text::ShownPath as _;
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ impl Cache {
 
     /// Begins an entry.
     pub(super) fn begin(&self) -> Result<Entry<'_>, String> {
-        let failed = |error: io::Error| format!("{}: {}", self.folder.display(), error_text(&error));
+        let failed = |error: io::Error| format!("{}: {}", self.folder.shown(), error_text(&error));
         let file = TemporaryFile::next_to(&self.folder.join("entry"), 0o666).map_err(failed)?;
         let out = BufWriter::new(file.file.try_clone().map_err(failed)?);
         let mut entry = Entry { cache: self, file, out, hash: Sha256::new() };
@@ -130,7 +131,7 @@ pub(super) struct Entry<'c> {
 impl Write for Entry<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let named =
-            |error| io::Error::other(format!("{}: {}", self.cache.folder.display(), error_text(&error)));
+            |error| io::Error::other(format!("{}: {}", self.cache.folder.shown(), error_text(&error)));
         self.append(bytes).map(|()| bytes.len()).map_err(named)
     }
 
@@ -155,7 +156,7 @@ impl Entry<'_> {
     ) -> Result<(), String> {
         let path = self.cache.path(key);
         self.end(&path, faults, (tries_again, run))
-            .map_err(|error| format!("{}: {}", path.display(), error_text(&error)))
+            .map_err(|error| format!("{}: {}", path.shown(), error_text(&error)))
     }
 
     fn end(&mut self, path: &Path, faults: &[Fault], (tries_again, run): (bool, i64)) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::input::content::Content;
 use crate::input::walk::{InputFile, walk};
 use crate::sha256::sha256;
 use crate::system_error::error_text;
+use deburr_text::ShownPath as _;
 use std::fmt::Write;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +17,7 @@ use std::path::Path;
 /// # Errors
 /// Where it is not there, for people.
 pub(super) fn list(folder: &Path, threads: usize) -> Result<(Vec<Item>, Vec<Fault>), String> {
-    fs::metadata(folder).map_err(|error| format!("{}: {}", folder.display(), error_text(&error)))?;
+    fs::metadata(folder).map_err(|error| format!("{}: {}", folder.shown(), error_text(&error)))?;
     let walked = walk(&[folder.to_owned()], threads, &[], true);
     let items = walked.files.into_iter().map(|file| item(folder, file)).collect();
     let faults = walked.skipped.into_iter().filter(|skip| skip.fault);

@@ -30,6 +30,7 @@ use crate::system_error::error_text;
 use cache::Cache;
 use course::{Course, Fate};
 use deburr_archive::Selection;
+use deburr_text::ShownPath as _;
 use given::Given;
 use hashes::{Hashes, Stamp, hash};
 use item::{Item, Part, Place, in_order};
@@ -68,7 +69,7 @@ pub(crate) fn scan(options: &Scan, given: Option<&Given>, program: &Path) -> Res
     plan.analysis.config.strict |= options.strict;
     plan.describes = true;
     let tables = target::folder(&options.tables)
-        .map_err(|error| Failure::Message(format!("{}: {}", options.tables.display(), error_text(&error))))?;
+        .map_err(|error| Failure::Message(format!("{}: {}", options.tables.shown(), error_text(&error))))?;
     let scanning = Scanning {
         options,
         given,
@@ -176,7 +177,7 @@ impl Scanning<'_> {
         }
         let given = &self.options.archive;
         let place = given.canonicalize().unwrap_or_else(|_| given.clone());
-        format!("{}\0{:?}\0{}", place.display(), self.selection, self.options.no_index)
+        format!("{}\0{:?}\0{}", place.shown(), self.selection, self.options.no_index)
     }
 
     /// Where what is fetched is until it is read.

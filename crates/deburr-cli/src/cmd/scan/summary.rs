@@ -1,6 +1,7 @@
 //! What a scan did, as text or JSON.
 
 use crate::args::format::Format;
+use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -79,6 +80,6 @@ impl Summary {
             out,
             "{items} in the archive: {kept} as before, {checked} checked, in {elapsed_seconds:.1} s; failures: {failures}"
         )?;
-        writeln!(out, "{}: shard {shard}", tables.display())
+        writeln!(out, "{}: shard {shard}", tables.shown())
     }
 }

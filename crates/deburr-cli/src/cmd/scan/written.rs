@@ -7,6 +7,7 @@ use super::item::Part;
 use crate::output;
 use crate::output::shard::remove_shard;
 use crate::sha256::sha256;
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ impl Note {
         if let Some(other) = parts.iter().find(|other| **other != part.of.to_string()) {
             return Err(format!(
                 "{}: this run of the archive was begun in {other} parts, and not in {}",
-                tables.display(),
+                tables.shown(),
                 part.of
             ));
         }

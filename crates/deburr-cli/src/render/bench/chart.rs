@@ -8,6 +8,7 @@ use super::scale::{LogScale, spread, tick};
 use super::tables::{is_same_table, setting};
 use crate::render::style::Palette;
 use deburr_lab::bench::record::{BenchRecord, Rates};
+use deburr_text::one_line;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -31,7 +32,7 @@ pub(crate) fn charts(
     for points in record.points.chunk_by(is_same_table) {
         let curves = curves(points);
         let Some(first) = points.first().filter(|_| !curves.is_empty()) else { continue };
-        let title = format!("{}{}", plain(&first.kernel), plain(&setting(points)));
+        let title = format!("{}{}", one_line(&first.kernel), one_line(&setting(points)));
         writeln!(out, "\n{}: operations per second of all threads", palette.bold(&title))?;
         chart(out, &curves, width.unwrap_or(USUAL), palette)?;
         drawn += 1;
@@ -132,7 +133,7 @@ fn chart(out: &mut dyn Write, curves: &[Curve<'_>], width: usize, palette: Palet
     let ticks: Vec<(f64, String)> =
         axes.rates.ticks(LINES / 2).into_iter().map(|rate| (axes.rates.share(rate), tick(rate))).collect();
     let left = ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or_default();
-    let names: Vec<String> = curves.iter().map(|curve| plain(curve.name)).collect();
+    let names: Vec<String> = curves.iter().map(|curve| one_line(curve.name).into_owned()).collect();
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     // Next to the curves: two blanks, a tick, a blank and the axis; then a blank, a letter, a blank and a name.
     let free = width.saturating_sub(left + 4 + 3);
@@ -178,11 +179,6 @@ fn below(counts: &[(usize, usize)], columns: usize) -> [String; 2] {
 /// The marks of curves.
 fn letters() -> impl Iterator<Item = char> {
     ('a'..='z').chain('A'..='Z').cycle()
-}
-
-/// The name of a record, which may be anybody's, without what a terminal would obey.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn shortened(name: &str, most: usize) -> String {

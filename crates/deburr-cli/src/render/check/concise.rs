@@ -7,10 +7,10 @@ use super::answer::why_undecided;
 use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
-use crate::render::line::one_line;
 use crate::render::style::Palette;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
+use deburr_text::one_line;
 use std::io::{self, Write};
 
 /// One line a finding.
@@ -66,7 +66,7 @@ mod tests {
         let text = rendered(&mut Concise { palette: Palette::new(false) }, &[report]);
         let expected = "\
 bin/server:.text+0x1000: note outlined-atomic: calls a helper [spin_lock at lock.c:7]
-bin/server:0x1010: note outlined-atomic: calls a helper [a\u{fffd}b]
+bin/server:0x1010: note outlined-atomic: calls a helper [a\\x0ab]
 bin/server:0x2000: warning llsc-loop: compare-and-swap of 4 bytes [(no name) at lock.c:7]
 ";
         assert_eq!(text, expected);

@@ -108,7 +108,8 @@ impl Junit {
     }
 }
 
-/// Text for elements and attributes. Characters that XML cannot hold at all (section 2.2) are replaced.
+/// Text for elements and attributes. Characters that act, and those that XML cannot hold at all (section 2.2), are spelt out or
+/// replaced.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -120,7 +121,8 @@ fn escaped(text: &str) -> String {
             '\n' => escaped.push_str("&#10;"),
             '\r' => escaped.push_str("&#13;"),
             '\t' => escaped.push_str("&#9;"),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            active if deburr_text::is_active(active) => deburr_text::spell(&mut escaped, active),
             other => escaped.push(other),
         }
     }
@@ -190,7 +192,7 @@ mod tests {
         let text = rendered(&mut junit(Some(Severity::Note), false), &[report]);
         let document = roxmltree::Document::parse(&text).unwrap();
         let failure = document.descendants().find(|node| node.has_tag_name("failure")).unwrap();
-        let legal = name.replace('\u{1}', "\u{fffd}");
+        let legal = name.replace('\u{1}', "\\x01");
         assert_eq!(failure.attribute("message"), Some(legal.as_str()));
         assert!(failure.text().unwrap().contains(&legal), "{:?}", failure.text());
         let case = failure.parent().unwrap();

@@ -7,10 +7,11 @@
 use super::answer::why_undecided;
 use super::location::{function_of, place};
 use super::renderer::{Checked, Finished, Renderer};
-use crate::render::line::{fit, fit_middle, one_line};
+use crate::render::line::{fit, fit_middle};
 use crate::render::number::grouped;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
+use deburr_text::one_line;
 use std::io::{self, Write};
 
 /// Columns of a line: what lintian's own longest tags have.
@@ -73,7 +74,8 @@ fn tag(out: &mut dyn Write, path: &str, finding: &PlacedFinding, count: u64) -> 
         Severity::Note => 'I',
     };
     let (package, inner) = split(path);
-    let function = one_line(&function_of(finding));
+    let function = function_of(finding);
+    let function = one_line(&function);
     let more = if count > 1 { format!(", and {} more", grouped(count - 1)) } else { String::new() };
     let message = format!("{} in {function}{more}", one_line(&finding.message));
     let place = format!("{}:{}", fit_middle(&inner, Some(MAX_PATH)), place(finding));
@@ -94,7 +96,7 @@ fn split(path: &str) -> (String, String) {
     let name = package.rsplit('/').next().unwrap_or(package);
     // NAME_VERSION_ARCHITECTURE.deb
     let name = if name.ends_with(".deb") { name.split('_').next().unwrap_or(name) } else { name };
-    (one_line(name), one_line(inner))
+    (one_line(name).into_owned(), one_line(inner).into_owned())
 }
 
 #[cfg(test)]
@@ -111,7 +113,7 @@ mod tests {
         report.findings[2].function = Some("a\nb".into());
         let expected = "\
 I: server: deburr-outlined-atomic calls a helper in spin_lock, and 1 more [usr/bin/server:0x1000]
-W: server: deburr-llsc-loop compare-and-swap of 4 bytes in a\u{fffd}b [usr/bin/server:0x2000]
+W: server: deburr-llsc-loop compare-and-swap of 4 bytes in a\\x0ab [usr/bin/server:0x2000]
 ";
         assert_eq!(rendered(&mut Lintian, &[report]), expected);
     }

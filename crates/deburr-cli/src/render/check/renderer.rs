@@ -5,6 +5,7 @@ use crate::config::allow::{Allowed, Remarks};
 use crate::config::guard::StaleGuard;
 use crate::input::walk::Skipped;
 use crate::profile::Elsewhere;
+use crate::render::style::Palette;
 use deburr_core::Report;
 use deburr_core::listing::{FunctionSize, Listing};
 use deburr_core::report::AcrossFinding;
@@ -58,4 +59,24 @@ pub(crate) trait Renderer {
 
     /// Closes the document.
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()>;
+}
+
+/// A format for people and logs, behind the wall that keeps what files hold from acting upon them.
+pub(crate) struct ForPeople<R> {
+    pub(crate) format: R,
+    pub(crate) palette: Palette,
+}
+
+impl<R: Renderer> Renderer for ForPeople<R> {
+    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.format.begin(&mut self.palette.plain(out))
+    }
+
+    fn file(&mut self, out: &mut dyn Write, file: Checked<'_>) -> io::Result<()> {
+        self.format.file(&mut self.palette.plain(out), file)
+    }
+
+    fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
+        self.format.end(&mut self.palette.plain(out), run)
+    }
 }

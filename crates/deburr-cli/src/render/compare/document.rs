@@ -5,6 +5,7 @@ use crate::render::by_function::ByFunction;
 use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::provenance::Provenance;
+use deburr_text::ShownPath as _;
 use std::path::PathBuf;
 
 /// All that there is to show.
@@ -72,7 +73,7 @@ impl Measured {
                 };
                 [called(&names[0], a), called(&names[1], b)]
             }
-            Measured::Files { files, .. } => files.each_ref().map(|file| file.display().to_string()),
+            Measured::Files { files, .. } => files.each_ref().map(|file| file.shown().into_owned()),
         }
     }
 }

@@ -10,6 +10,7 @@ use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::benchstat::Summary;
 use deburr_lab::stats::placement::Placement;
 use deburr_lab::stats::position::Position;
+use deburr_text::ShownPath as _;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -29,7 +30,7 @@ pub(crate) fn whole(document: &CompareDocument) -> Map<String, Value> {
     let (commands, names, files, record, seed) = match &document.measured {
         Measured::Commands { commands, names, seed, record, .. } => {
             let names = names.iter().any(|name| !name.is_empty()).then_some(names);
-            (json!(commands), json!(names), Value::Null, json!(record.display().to_string()), json!(seed))
+            (json!(commands), json!(names), Value::Null, json!(record.shown().into_owned()), json!(seed))
         }
         Measured::Files { .. } => {
             (Value::Null, Value::Null, json!(document.measured.sides()), Value::Null, Value::Null)

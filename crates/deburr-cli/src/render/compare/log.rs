@@ -5,13 +5,14 @@
 
 use super::provenance::short;
 use super::quantity::{better, percent, shown};
-use crate::render::line::one_line;
 use crate::render::style::Palette;
 use deburr_lab::comparison::Question;
 use deburr_lab::comparison::history::{Change, History};
 use deburr_lab::stats::change_points::SHORTEST;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::{Direction, Rope};
+use deburr_text::ShownPath as _;
+use deburr_text::one_line;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -76,6 +77,7 @@ impl LogSeries {
 
 /// Writes it for a terminal.
 pub(crate) fn text(document: &LogDocument, palette: Palette, out: &mut dyn Write) -> io::Result<()> {
+    let out: &mut dyn Write = &mut palette.plain(out);
     for (index, series) in document.series.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -113,11 +115,10 @@ fn one(series: &LogSeries, palette: Palette, out: &mut dyn Write) -> io::Result<
             (Some(commit), is_dirty) => {
                 format!("{}{}", one_line(short(commit)), if is_dirty { "+" } else { " " })
             }
-            (None, _) => {
-                record.file.file_name().map_or_else(String::new, |name| one_line(&name.to_string_lossy()))
-            }
+            (None, _) => record.file.file_name().map_or_else(String::new, |name| name.shown().into_owned()),
         };
-        let value = one_line(&shown(record.value, &question.unit));
+        let value = shown(record.value, &question.unit);
+        let value = one_line(&value);
         let level = series.level(index).map_or_else(String::new, percent);
         writeln!(
             out,
@@ -144,7 +145,7 @@ fn headline(series: &LogSeries) -> String {
 fn name(record: &LoggedRecord) -> String {
     match &record.commit {
         Some(commit) => format!("commit {}", one_line(short(commit))),
-        None => one_line(&record.file.display().to_string()),
+        None => record.file.shown().into_owned(),
     }
 }
 

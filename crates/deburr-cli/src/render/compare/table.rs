@@ -7,6 +7,7 @@ use super::text::headline;
 use crate::render::csv::quoted;
 use deburr_lab::comparison::Comparison;
 use deburr_lab::stats::warning::Warning;
+use deburr_text::one_line;
 use serde_json::Number;
 use std::io::{self, Write};
 
@@ -173,18 +174,18 @@ fn remarks(document: &CompareDocument) -> Vec<String> {
 /// What Markdown would take for something else.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    for c in one_line(text).chars() {
         if matches!(c, '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '\\') {
             escaped.push('\\');
         }
-        escaped.push(if c.is_control() { ' ' } else { c });
+        escaped.push(c);
     }
     escaped
 }
 
 /// In backquotes, of which there is one more than the text has in a row (CommonMark 0.31, 6.1).
 fn code(text: &str) -> String {
-    let text = text.replace(char::is_control, " ");
+    let text = one_line(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     match longest {
         0 => format!("`{text}`"),
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn names_cannot_break_a_table() {
-        assert_eq!(escaped("a|b_c\n<x>"), "a\\|b\\_c \\<x\\>");
+        assert_eq!(escaped("a|b_c\n<x>"), "a\\|b\\_c\\\\x0a\\<x\\>");
         assert_eq!((code("a").as_str(), code("a`b``c").as_str()), ("`a`", "``` a`b``c ```"));
     }
 }

@@ -13,6 +13,7 @@ use deburr_lab::comparison::{Comparison, Fitness};
 use deburr_lab::stats::Probabilities;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_lab::stats::warning::Warning;
+use deburr_text::ShownPath as _;
 use std::io::{self, Write};
 
 /// Writes the documents, for a terminal so many columns wide.
@@ -22,6 +23,7 @@ pub(crate) fn render(
     width: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let out: &mut dyn Write = &mut palette.plain(out);
     for (index, document) in documents.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -36,7 +38,7 @@ fn summary(documents: &[CompareDocument], palette: Palette, out: &mut dyn Write)
     writeln!(out, "\n{}", palette.bold("Summary"))?;
     for document in documents {
         let Some(first) = document.comparisons.first() else { continue };
-        let [a, b] = document.measured.sides().map(|side| tame(&side));
+        let [a, b] = document.measured.sides().map(|side| deburr_text::lines(&side).into_owned());
         let (change, interval) = first.change();
         let interval = interval
             .map_or_else(String::new, |(low, high)| format!(" [{}, {}]", percent(low), percent(high)));
@@ -52,7 +54,7 @@ fn one(
     width: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let [a, b] = document.measured.sides().map(|side| tame(&side));
+    let [a, b] = document.measured.sides().map(|side| deburr_text::lines(&side).into_owned());
     match document.is_aa {
         true => writeln!(out, "A, B: {a}")?,
         false => writeln!(out, "A: {a}\nB: {b}")?,
@@ -77,20 +79,16 @@ fn one(
     }
     if let Measured::Commands { record, seed, .. } = &document.measured {
         writeln!(out)?;
-        writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.display())))?;
+        writeln!(out, "{}", palette.dim(&format!("runs: {} (seed {seed})", record.shown())))?;
         let known = document.provenance.as_ref().map(provenance::line).filter(|line| !line.is_empty());
-        known.map_or(Ok(()), |line| writeln!(out, "{}", palette.dim(&format!("on: {}", tame(&line)))))?;
+        known.map_or(Ok(()), |line| {
+            writeln!(out, "{}", palette.dim(&format!("on: {}", deburr_text::lines(&line))))
+        })?;
     }
     if !document.notes.is_empty() {
         writeln!(out)?;
     }
     document.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
-}
-
-/// A command without what a terminal would obey: a record may be from anywhere. Commands of a shell may have
-/// several lines.
-fn tame(command: &str) -> String {
-    command.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// The verdict on a metric, in one line.

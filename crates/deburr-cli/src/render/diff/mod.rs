@@ -178,6 +178,7 @@ pub(crate) fn text(
     layout: &DiffLayout,
 ) -> io::Result<()> {
     let palette = layout.palette;
+    let out: &mut dyn Write = &mut palette.plain(out);
     for it in compared.iter().filter(|it| it.old.is_none() || !it.is_same()) {
         file(out, it, summary, layout)?;
         writeln!(out)?;

@@ -10,11 +10,11 @@ use super::renderer::FixRenderer;
 use super::summary::{FixSummary, is_barrier};
 use crate::config::allow::NO_NAME;
 use crate::render::line::fit;
-use crate::render::line::one_line;
 use crate::render::number::counted;
 use crate::render::style::Palette;
 use deburr_cpu::Feature;
 use deburr_patch::{Refused, Site};
+use deburr_text::one_line;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -59,7 +59,7 @@ fn version_names<'a>(elf: &Elf<'a>) -> Vec<Option<&'a str>> {
             break;
         };
         let name = usize::try_from(names_at).ok().and_then(|at| u32_at(entry, at));
-        let name = name.and_then(|name| std::str::from_utf8(string_at(strings, name.into())?).ok());
+        let name = name.and_then(|name| deburr_text::plain(string_at(strings, name.into())?));
         // The first entry is the file itself.
         if let Some(name) = name.filter(|_| index > 1) {
             let index = usize::from(index);

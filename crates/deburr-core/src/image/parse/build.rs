@@ -20,7 +20,7 @@ const LIST_LIMIT: usize = 256;
 const STRING_LIMIT: usize = 8192;
 
 fn push_distinct(list: &mut Vec<String>, value: &[u8]) {
-    let text = String::from_utf8_lossy(value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value));
+    let text = deburr_text::shown(value.get(..value.len().min(STRING_LIMIT)).unwrap_or(value));
     let value = text.trim();
     if !value.is_empty() && list.len() < LIST_LIMIT && !list.iter().any(|known| known == value) {
         list.push(value.to_owned());
@@ -251,14 +251,14 @@ fn go(elf: &Elf<'_>, facts: &mut BuildFacts) {
         let pointer = |at: usize| string_header(elf, u64_at(data, at)?);
         (pointer(16).unwrap_or(b""), pointer(24).unwrap_or(b""))
     };
-    let version = String::from_utf8_lossy(version.get(..version.len().min(STRING_LIMIT)).unwrap_or(b""));
+    let version = deburr_text::shown(version.get(..version.len().min(STRING_LIMIT)).unwrap_or(b""));
     facts.go_version = (!version.is_empty()).then(|| version.into_owned());
     // The module text is between two 16-byte marks.
     let end = module.len().saturating_sub(16);
     for line in module.get(16..end).unwrap_or(b"").split(|&byte| byte == b'\n').take(1 << 16) {
         let Some((key, value)) = line
             .strip_prefix(b"build\t")
-            .and_then(|setting| std::str::from_utf8(setting).ok())
+            .and_then(|setting| deburr_text::plain(setting))
             .and_then(|setting| setting.split_once('='))
         else {
             continue;

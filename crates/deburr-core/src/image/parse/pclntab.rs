@@ -127,7 +127,8 @@ fn offset_of_entry(elf: &Elf<'_>, rows: &[u8], names: &[u8], count: usize) -> Op
 /// The name that some bytes begin with, if it is UTF-8.
 fn read_name(bytes: &[u8]) -> Option<Name<'_>> {
     let name = string_at(bytes, 0)?;
-    std::str::from_utf8(name.get(..name.len().min(LIMIT))?).ok().map(Name::from)
+    let name = name.get(..name.len().min(LIMIT))?;
+    std::str::from_utf8(name).ok().map(|_| Name::shown(name))
 }
 
 /// Adds a symbol for each function of the table.
@@ -151,7 +152,7 @@ pub(crate) fn add_symbols<'a>(
     let length = header.names_end.checked_sub(header.names);
     let known_text = length.and_then(|length| range_of(names, 0, length));
     let known_text = known_text.filter(|names| names.ends_with(&[0]));
-    let known_text = known_text.and_then(|names| std::str::from_utf8(names).ok()).unwrap_or("");
+    let known_text = known_text.and_then(deburr_text::plain_table).unwrap_or("");
     let mut cold = ColdNames::of(known_text.as_bytes());
     let is_wide = header.magic == GO_1_16;
     let row = |index: usize| -> Option<(u64, u64)> {

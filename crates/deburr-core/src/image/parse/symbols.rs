@@ -116,9 +116,9 @@ impl<'a> SymbolTable<'a> {
         self.strings.get(start..self.strings.len().min(start.saturating_add(LIMIT))).unwrap_or(b"")
     }
 
-    /// The name, if it is UTF-8.
+    /// The name, if it is UTF-8 that can be shown as it is.
     pub(crate) fn text(&self, symbol: &RawSymbol) -> &'a str {
-        std::str::from_utf8(self.name(symbol)).unwrap_or("")
+        deburr_text::plain(self.name(symbol)).unwrap_or("")
     }
 
     /// The section that defines a symbol.
@@ -235,7 +235,7 @@ fn add<'a>(
     symbols: &mut Vec<Symbol<'a>>,
 ) {
     // Where the table is text as a whole, its names need not be read to see that they are.
-    let text = std::str::from_utf8(table.strings).ok();
+    let text = deburr_text::plain_table(table.strings);
     let mut cold = ColdNames::of(table.strings);
     symbols.reserve(table.count());
     for (index, symbol) in table.iter() {
@@ -247,7 +247,7 @@ fn add<'a>(
         symbols.push(Symbol {
             svma: Svma(svma),
             size: symbol.size,
-            name: name.unwrap_or_else(|| Name::lossy(table.name(&symbol))),
+            name: name.unwrap_or_else(|| Name::shown(table.name(&symbol))),
             kind,
             origin,
             is_global: symbol.is_global(),

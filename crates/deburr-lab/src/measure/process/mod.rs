@@ -15,6 +15,7 @@ use super::machine::{Cpus, Pinned};
 use super::stop::Stop;
 use super::tree;
 use counters::Counters;
+use deburr_text::ShownPath as _;
 use leftovers::Before;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -231,7 +232,7 @@ impl Task {
     fn furnish(&self, command: &mut Command, streams: Streams<'_>) -> io::Result<()> {
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(match &self.input {
-            Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.display(), error))?),
+            Some(path) => Stdio::from(File::open(path).map_err(|error| explained(path.shown(), error))?),
             None => Stdio::null(),
         });
         command.stdout(streams.output.try_clone()?).stderr(streams.errors.try_clone()?);
@@ -247,9 +248,9 @@ impl Task {
     fn failed_to_start(&self, error: io::Error) -> io::Error {
         match (&self.folder, self.words.first()) {
             (Some(folder), _) if !folder.is_dir() => {
-                explained(folder.display(), io::ErrorKind::NotADirectory.into())
+                explained(folder.shown(), io::ErrorKind::NotADirectory.into())
             }
-            (_, Some(program)) => explained(program.display(), error),
+            (_, Some(program)) => explained(program.shown(), error),
             (_, None) => error,
         }
     }
@@ -499,7 +500,7 @@ mod tests {
             ..task(&["sh", "-c", "cat; echo $DEBURR_TEST; pwd; echo told >&2"])
         };
         let text = printed(&task);
-        let expected = format!("set\n{}\ntold\n", folder.canonicalize().unwrap().display());
+        let expected = format!("set\n{}\ntold\n", folder.canonicalize().unwrap().shown());
         assert!(text.ends_with(&expected), "{text}");
         assert_eq!(text.lines().count(), 4);
     }
@@ -576,9 +577,9 @@ mod tests {
         std::fs::write(&path, "#!/bin/sh\necho $0 $#\n").unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let env = |paths: &str| vec![("PATH".into(), paths.into())];
-        let absolute = format!("/no/such/folder:{}:/usr/bin:/bin", folder.path().display());
+        let absolute = format!("/no/such/folder:{}:/usr/bin:/bin", folder.path().shown());
         let tool = Task { env: env(&absolute), ..task(&["deburr-test-tool", "x"]) };
-        assert_eq!(printed(&tool), format!("{} 1\n", path.display()));
+        assert_eq!(printed(&tool), format!("{} 1\n", path.shown()));
         let relative = Task { env: env(".:/bin"), folder: Some(folder.path().into()), ..tool.clone() };
         assert_eq!(printed(&relative), "./deburr-test-tool 1\n");
         let inside = Task { words: vec!["./deburr-test-tool".into()], env: env("/bin"), ..relative };

@@ -9,7 +9,7 @@ use super::place::{ChecksumList, Place, around};
 use crate::cmd::fix::file::source::Source;
 use crate::identity::{Identity, identity};
 use crate::output::attributes::{MEASURED, attributes, has};
-use deburr_package::shown;
+use deburr_text::shown;
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl Disk {
         let mut names: Vec<String> =
             MEASURED.into_iter().filter(|name| has(&source.file, name)).map(str::to_owned).collect();
         let listed = attributes(&source.file).into_iter().filter(|name| is_digest(name));
-        names.extend(listed.map(|name| shown(name.as_bytes())));
+        names.extend(listed.map(|name| shown(name.as_bytes()).into_owned()));
         found.extend(names.iter().map(|name| Attestation::attribute(name)));
         if has_verity(&source.file) {
             found.push(Attestation::new("fs-verity"));

@@ -7,7 +7,7 @@ use super::attestation::Attestation;
 use super::list::vouches;
 use super::name::{above, beside};
 use deburr_core::image::needed;
-use deburr_package::shown;
+use deburr_text::shown;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -59,6 +59,6 @@ pub(crate) fn around(place: &dyn Place, path: &Path, bytes: &[u8]) -> Vec<Attest
     found.sort();
     found.dedup();
     let own = path.parent().unwrap_or(Path::new(""));
-    let by = |it: &PathBuf| shown(it.strip_prefix(own).unwrap_or(it).as_os_str().as_bytes());
+    let by = |it: &PathBuf| shown(it.strip_prefix(own).unwrap_or(it).as_os_str().as_bytes()).into_owned();
     found.iter().map(|it| Attestation::new(by(it))).collect()
 }

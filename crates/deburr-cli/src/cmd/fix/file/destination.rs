@@ -16,6 +16,7 @@ use crate::render::fix::outcome::{Break, Written};
 use crate::sha256::sha256;
 use crate::system_error::error_text;
 use deburr_patch::Edited;
+use deburr_text::ShownPath as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -129,10 +130,10 @@ impl Destination {
             breaks.push(Break { what: "privilege", text: text.to_owned() });
         }
         let written = Written {
-            path: if is_replaced { path } else { &name }.display().to_string(),
+            path: if is_replaced { path } else { &name }.shown().into_owned(),
             is_changed: is_made,
             sha256: sha256(new.pieces()),
-            backup: backup.map(|path| path.display().to_string()),
+            backup: backup.map(|path| path.shown().into_owned()),
         };
         Ok((written, breaks))
     }
@@ -142,7 +143,7 @@ impl Destination {
 fn refuse_existing(backup: &Path) -> Result<(), Trouble> {
     match fs::symlink_metadata(backup) {
         Ok(_) => {
-            let backup = backup.display();
+            let backup = backup.shown();
             Err(Trouble::fault(format!("the backup {backup} exists; --backup gives it another suffix")))
         }
         Err(_) => Ok(()),
@@ -159,7 +160,7 @@ fn with_links_followed(path: &Path) -> Result<PathBuf, Trouble> {
 
 /// The place of a new file; not the file that is read.
 fn new_file(output: &Path, source: &Source, others: &[&Path]) -> Result<OutputPlace, Trouble> {
-    let refused = |reason: &str| Trouble::fault(format!("{}: {reason}", output.display()));
+    let refused = |reason: &str| Trouble::fault(format!("{}: {reason}", output.shown()));
     let target = Target::of(output).map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => refused("a directory; give the name of the new file"),
         _ => refused(&error_text(&error)),

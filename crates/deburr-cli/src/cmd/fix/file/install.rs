@@ -12,6 +12,7 @@ use crate::output::temporary::TemporaryFile;
 use crate::output::{sparse, write_over};
 use crate::system_error::error_text;
 use deburr_patch::Edited;
+use deburr_text::ShownPath as _;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -35,7 +36,7 @@ pub(crate) fn put(
     check: impl FnOnce(&Bytes) -> Result<(), Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let complain = |path: &Path, error: &io::Error| {
-        Trouble::fault(format!("writing {}: {}", path.display(), error_text(error)))
+        Trouble::fault(format!("writing {}: {}", path.shown(), error_text(error)))
     };
     let fault = |error: io::Error| complain(destination, &error);
     let mut temporary = TemporaryFile::next_to(destination, 0o600).map_err(fault)?;
@@ -49,7 +50,7 @@ pub(crate) fn put(
     if !written.is_intact() || difference.is_some() {
         return Err(Trouble::fault(format!(
             "{}: the file changed while it was written",
-            destination.display()
+            destination.shown()
         )));
     }
     drop(written);
@@ -83,7 +84,7 @@ pub(crate) fn put_through(
     let bytes = Bytes::Owned(new.to_vec());
     check(&bytes)?;
     let written = stream.file.write_all(&bytes).and_then(|()| stream.file.flush());
-    written.map_err(|error| Trouble::fault(format!("writing {}: {}", name.display(), error_text(&error))))
+    written.map_err(|error| Trouble::fault(format!("writing {}: {}", name.shown(), error_text(&error))))
 }
 
 /// Gives a file a second name, or makes a copy where there are no second names; the name must be free.
@@ -117,7 +118,7 @@ pub(crate) fn copy(from: &mut File, metadata: &Metadata, to: &Path, is_privilege
 
 /// A folder for new files: one that does not exist yet, or that is empty.
 pub(crate) fn new_folder(path: &Path) -> Result<(), String> {
-    let complain = |reason: &str| format!("{}: {reason}", path.display());
+    let complain = |reason: &str| format!("{}: {reason}", path.shown());
     let path = &target::folder(path).map_err(|error| complain(&error_text(&error)))?;
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),

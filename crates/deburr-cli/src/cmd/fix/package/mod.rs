@@ -17,6 +17,7 @@ use crate::sha256::sha256;
 use contents::{Change, differing, missed, unproven};
 use deburr_package::{Object, RewriteError, Rewritten, rewrite};
 use deburr_patch::{NoteError, RevertError};
+use deburr_text::ShownPath as _;
 use std::path::Path;
 
 /// What was made of the binaries of one package.
@@ -39,10 +40,10 @@ impl FixRun<'_> {
             return Err(Trouble::left("a package, and --max-depth 0 looks into none").into());
         }
         let destination = Destination::of(self.options, path, source, goal)?;
-        let name = path.display().to_string();
+        let name = path.shown().into_owned();
         let new_path = destination
             .as_ref()
-            .map(|to| if to.is_replaced { name.clone() } else { to.place.path().display().to_string() });
+            .map(|to| if to.is_replaced { name.clone() } else { to.place.path().shown().into_owned() });
         let mut members = Members {
             path: &name,
             new_path: new_path.as_deref(),

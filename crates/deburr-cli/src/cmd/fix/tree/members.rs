@@ -14,6 +14,7 @@ use crate::input::content::Content;
 use crate::input::mapped::Bytes;
 use crate::output::temporary;
 use crate::system_error::error_text;
+use deburr_text::ShownPath as _;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -52,7 +53,7 @@ impl FixRun<'_> {
     /// A file of a tree.
     pub(crate) fn member(&mut self, path: &Path, goal: Goal<'_>) -> Result<(), Failure> {
         if self.options.revert {
-            return Err(Failure::Message(format!("{}: give files to --revert", path.display())));
+            return Err(Failure::Message(format!("{}: give files to --revert", path.shown())));
         }
         match Bytes::open(path).map(|bytes| Content::of_all(&bytes)) {
             Ok(Content::Jitdump | Content::Empty | Content::Known(_) | Content::Other) => {
@@ -86,7 +87,7 @@ impl FixRun<'_> {
         };
         let limits = self.options.batch.packages.limits();
         let is_missed = !trouble.is_fault && limits.depth > 0 && {
-            let name = path.display().to_string();
+            let name = path.shown().into_owned();
             let read = Source::open(path).and_then(|it| has_binaries(&name, &it.bytes, &limits));
             read.unwrap_or(true)
         };

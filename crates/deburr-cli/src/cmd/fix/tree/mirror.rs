@@ -9,6 +9,7 @@ use crate::cmd::fix::run::FixRun;
 use crate::cmd::fix::trouble::Trouble;
 use crate::output::target;
 use crate::system_error::error_text;
+use deburr_text::ShownPath as _;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
@@ -19,21 +20,18 @@ impl FixRun<'_> {
     /// Copies a tree, with rewritten files where there is something to rewrite.
     pub(crate) fn mirror(&mut self, root: &Path, output: &Path) -> Result<(), Failure> {
         let complain = |path: &Path, error: &io::Error| {
-            Failure::Message(format!("{}: {}", path.display(), error_text(error)))
+            Failure::Message(format!("{}: {}", path.shown(), error_text(error)))
         };
         if target::is_named_stdout(output) {
-            return Err(Failure::Message(format!(
-                "{}: a directory, which needs one to go to",
-                root.display()
-            )));
+            return Err(Failure::Message(format!("{}: a directory, which needs one to go to", root.shown())));
         }
         let inside = fs::canonicalize(root).map_err(|error| complain(root, &error))?;
         if lands_at(output).map_err(|error| complain(output, &error))?.starts_with(&inside) {
-            let (output, root) = (output.display(), root.display());
+            let (output, root) = (output.shown(), root.shown());
             return Err(Failure::Message(format!("{output}: is in {root}, which is to be copied")));
         }
         if self.options.revert {
-            return Err(Failure::Message(format!("{}: give a file to --revert", root.display())));
+            return Err(Failure::Message(format!("{}: give a file to --revert", root.shown())));
         }
         let entries = self.read_tree(root)?;
         install::new_folder(output).map_err(Failure::Message)?;

@@ -11,6 +11,7 @@ use crate::args::pack::measure::Measure;
 use crate::cmd::compare::{Ran, run_commands};
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::output::complaints::complaints;
 use crate::render::compare::json;
 use crate::render::compare::text::headline;
 use deburr_cpu::{Host, Target};
@@ -20,6 +21,7 @@ use deburr_lab::measure::stop::Stop;
 use deburr_lab::stats::verdict::Outcome;
 use deburr_pack::ranking::{Candidate, Gain, Ranking};
 use deburr_pack::record::{Measured, Record, State};
+use deburr_text::ShownPath as _;
 use profiles::{Profiled, Profiles};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
@@ -60,7 +62,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
     let (Some(lowest), true) = (all.next(), all.len() > 0) else {
         return Err(Failure::Message(format!(
             "{}: fewer than two levels are built and run on this CPU ({})",
-            options.folder.display(),
+            options.folder.shown(),
             host.level.name
         )));
     };
@@ -70,7 +72,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
     let is_assembled = workload.is_assembled;
     let interrupted = || {
         // Nobody reads it where the standard error is closed.
-        let _ = writeln!(std::io::stderr(), "deburr: interrupted; the record is as it was");
+        let _ = writeln!(complaints(), "deburr: interrupted; the record is as it was");
         Ok(ExitCode::from(INTERRUPTED))
     };
     let checked = workload.check(&lowest);
@@ -118,7 +120,7 @@ pub(super) fn run(options: &Measure, out: &mut dyn Write) -> Result<ExitCode, Fa
     print(options, &measured, &steps, &elsewhere, out)?;
     if options.format == Format::Text && is_kept {
         let place = options.folder.join(deburr_pack::record::FILE);
-        writeln!(out, "{}: written; the next deburr pack assemble follows it", place.display())?;
+        writeln!(out, "{}: written; the next deburr pack assemble follows it", place.shown())?;
     } else if options.format == Format::Text && is_assembled {
         writeln!(
             out,
@@ -173,7 +175,7 @@ impl<'o> Workload<'o> {
         if !self.is_assembled && !command.iter().any(|word| word.contains(TREE_PLACE)) {
             return Err(format!(
                 "the command does not say which tree it runs: write {TREE_PLACE} in it for {}",
-                folder.join("LEVEL/tree").display()
+                folder.join("LEVEL/tree").shown()
             ));
         }
         if self.is_assembled
@@ -181,7 +183,7 @@ impl<'o> Workload<'o> {
         {
             return Err(format!(
                 "{}: the loader chooses these libraries by the CPU, whatever {LEVEL} says; measure the pack, by {TREE_PLACE}",
-                libraries.display()
+                libraries.shown()
             ));
         }
         self.around("--setup", &trial.setup)?;
@@ -202,7 +204,7 @@ impl<'o> Workload<'o> {
                 true => format!(
                     "the command starts nothing that {LEVEL} selects: with {LEVEL}={NO_LEVEL} it succeeds, and no launcher would. \
                      Start a program of {}",
-                    folder.display()
+                    folder.shown()
                 ),
                 false => format!(
                     "the command runs nothing of {TREE_PLACE}: where that is no folder at all it succeeds as well"
@@ -237,17 +239,17 @@ impl<'o> Workload<'o> {
         let tree = match variant {
             Some(variant) => {
                 let tree = folder.join(&variant.tree);
-                std::fs::canonicalize(&tree).map_err(|error| format!("{}: {error}", tree.display()))?
+                std::fs::canonicalize(&tree).map_err(|error| format!("{}: {error}", tree.shown()))?
             }
             None => folder.join(level).join("tree"),
         };
-        let unquotable = |error| format!("{}: {error}", tree.display());
+        let unquotable = |error| format!("{}: {error}", tree.shown());
         if let ([only], true) = (self.options.command.as_slice(), self.options.trial.shell != "none") {
             // The shell splits it.
-            let tree = tree.display().to_string();
+            let tree = tree.shown().into_owned();
             return Ok(filled(only, &shlex::try_quote(&tree).map_err(unquotable)?, level));
         }
-        let tree = tree.display().to_string();
+        let tree = tree.shown().into_owned();
         let words: Vec<String> = self.options.command.iter().map(|word| filled(word, &tree, level)).collect();
         shlex::try_join(words.iter().map(String::as_str)).map_err(|error| format!("the command: {error}"))
     }

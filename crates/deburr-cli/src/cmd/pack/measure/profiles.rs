@@ -5,9 +5,9 @@
 
 use crate::cmd::by_function::compare_profiles;
 use crate::render::by_function::{self, ByFunction};
-use crate::render::line::one_line;
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::readers::profile::{self, Profile, Unit};
+use deburr_text::one_line;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;

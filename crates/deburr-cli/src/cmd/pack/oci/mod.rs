@@ -15,6 +15,7 @@ use deburr_package::layout::{
     Base, Descriptor, Platform, Settings, config, image_layout, index, manifest, outer_index,
 };
 use deburr_package::{Blobs, archive};
+use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -84,7 +85,7 @@ fn write(options: &Oci) -> Result<Written, String> {
     };
     let placed = result.and_then(|written| {
         fs::rename(&temporary, &options.output)
-            .map_err(|error| format!("{}: {error}", options.output.display()))?;
+            .map_err(|error| format!("{}: {error}", options.output.shown()))?;
         Ok(written)
     });
     match placed {
@@ -132,7 +133,7 @@ fn layout(
 
 /// The base of a variant, with its layers copied.
 fn base(variant: &Variant, path: &Path, blobs: &dyn Blobs, store: &Store) -> Result<Base, String> {
-    let named = |error: String| format!("{}: {error}", path.display());
+    let named = |error: String| format!("{}: {error}", path.shown());
     let base = Base::find(blobs, &variant.platform)
         .map_err(|error| named(format!("for {}: {error}", variant.platform)))?;
     for layer in &base.layers {
@@ -142,7 +143,7 @@ fn base(variant: &Variant, path: &Path, blobs: &dyn Blobs, store: &Store) -> Res
     if let Some(folder) = variant.folder_among(&links) {
         return Err(format!(
             "{}: it is a link in the base, and a folder in its place would hide what is there; install into where the link leads, such as usr/{0}",
-            folder.display()
+            folder.shown()
         ));
     }
     Ok(base)
@@ -150,13 +151,13 @@ fn base(variant: &Variant, path: &Path, blobs: &dyn Blobs, store: &Store) -> Res
 
 /// Opens a layout in a folder or in an archive.
 fn with_base<T>(path: &Path, run: impl FnOnce(&dyn Blobs) -> Result<T, String>) -> Result<T, String> {
-    let fault = |error: io::Error| format!("{}: {error}", path.display());
+    let fault = |error: io::Error| format!("{}: {error}", path.shown());
     if fs::metadata(path).map_err(fault)?.is_dir() {
         return run(&ImageLayout::new(path));
     }
     let bytes = Bytes::open(path).map_err(fault)?;
     let archive = archive(&bytes).ok_or_else(|| {
-        format!("{}: expected an OCI image layout, as a folder or as a tar archive", path.display())
+        format!("{}: expected an OCI image layout, as a folder or as a tar archive", path.shown())
     })?;
     run(&archive)
 }
@@ -196,15 +197,15 @@ fn refuse_existing(output: &Path) -> Result<(), String> {
     };
     is_free
         .then_some(())
-        .ok_or_else(|| format!("{}: expected a folder that is empty or does not exist", output.display()))
+        .ok_or_else(|| format!("{}: expected a folder that is empty or does not exist", output.shown()))
 }
 
 /// A new folder next to the output.
 fn temporary(output: &Path) -> Result<PathBuf, String> {
-    let fault = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
+    let fault = |path: &Path, error: io::Error| format!("{}: {error}", path.shown());
     let absolute = std::path::absolute(output).map_err(|error| fault(output, error))?;
     let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(format!("{}: expected a folder that is empty or does not exist", output.display()));
+        return Err(format!("{}: expected a folder that is empty or does not exist", output.shown()));
     };
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
@@ -225,5 +226,5 @@ fn text(out: &mut dyn Write, written: &Written, output: &Path) -> io::Result<()>
     for note in &written.notes {
         writeln!(out, "{note}")?;
     }
-    writeln!(out, "{}: {}", output.display(), written.digest)
+    writeln!(out, "{}: {}", output.shown(), written.digest)
 }

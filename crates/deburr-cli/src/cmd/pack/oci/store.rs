@@ -6,6 +6,7 @@ use super::tree::{Entry, Kind};
 use super::variant::Variant;
 use deburr_package::Blobs;
 use deburr_package::layout::{Descriptor, Document, Layer, LayerWriter, digest};
+use deburr_text::ShownPath as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ impl Store {
     /// A layout in a folder that exists and is empty.
     pub(super) fn new(root: &Path) -> Result<Store, String> {
         let blobs = root.join("blobs/sha256");
-        fs::create_dir_all(&blobs).map_err(|error| format!("{}: {error}", blobs.display()))?;
+        fs::create_dir_all(&blobs).map_err(|error| format!("{}: {error}", blobs.shown()))?;
         Ok(Store { root: root.to_owned() })
     }
 
@@ -47,7 +48,7 @@ impl Store {
         let mut writer = LayerWriter::new(to, time);
         for (path, entry) in &variant.entries {
             append(&mut writer, variant, path, entry)
-                .map_err(|error| format!("{}: {error}", variant.tree.join(path).display()))?;
+                .map_err(|error| format!("{}: {error}", variant.tree.join(path).shown()))?;
         }
         let (to, layer) = writer.finish().map_err(fault)?;
         to.into_inner().map_err(|error| fault(error.into_error()))?;

@@ -3,6 +3,7 @@
 //! In: the tree of a variant. Out: its entries in the order of their paths, so that a folder comes before what is in it.
 //! Links are not followed.
 
+use deburr_text::ShownPath as _;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -38,7 +39,7 @@ pub(super) fn walk(root: &Path) -> Result<Entries, String> {
     let mut found = BTreeMap::new();
     while let Some(below) = waiting.pop() {
         let folder = root.join(&below);
-        let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let fault = |error: std::io::Error| format!("{}: {error}", folder.shown());
         for entry in fs::read_dir(&folder).map_err(fault)? {
             let entry = entry.map_err(fault)?;
             let path = below.join(entry.file_name());
@@ -53,7 +54,7 @@ pub(super) fn walk(root: &Path) -> Result<Entries, String> {
     let mut entries = Entries::new();
     for (path, metadata) in found {
         let here = root.join(&path);
-        let refuse = |reason: &str| Err(format!("{}: {reason}", here.display()));
+        let refuse = |reason: &str| Err(format!("{}: {reason}", here.shown()));
         // image-spec, "Whiteouts".
         if path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".wh.")) {
             return refuse("a name that begins with .wh. deletes files in an image; rename it");
@@ -61,7 +62,7 @@ pub(super) fn walk(root: &Path) -> Result<Entries, String> {
         let kind = if metadata.is_dir() {
             Kind::Folder
         } else if metadata.is_symlink() {
-            Kind::Link(fs::read_link(&here).map_err(|error| format!("{}: {error}", here.display()))?)
+            Kind::Link(fs::read_link(&here).map_err(|error| format!("{}: {error}", here.shown()))?)
         } else if metadata.is_file() {
             if has_capabilities(&here) {
                 return refuse(

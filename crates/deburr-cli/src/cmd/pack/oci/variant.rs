@@ -9,6 +9,7 @@ use deburr_cpu::{Arch, Target, levels, smallest_level};
 use deburr_pack::check::check_file;
 use deburr_pack::record::{Record, State};
 use deburr_package::layout::Platform;
+use deburr_text::ShownPath as _;
 use std::path::{Path, PathBuf};
 
 /// Functions that a message names, before it counts the rest.
@@ -39,7 +40,7 @@ pub(super) fn variants(options: &Oci, notes: &mut Vec<String>) -> Result<Vec<Var
         if let Some(other) = variants.iter().find(|other| other.tree == variant.tree) {
             return Err(format!(
                 "{}: expected a tree for each level, got the same one for {} and {}; name what deburr pack build made, not what assemble did",
-                variant.tree.display(),
+                variant.tree.shown(),
                 other.level,
                 variant.level
             ));
@@ -96,7 +97,7 @@ fn variant(level: &str, tree: PathBuf) -> Result<Variant, String> {
     };
     let entries = walk(&tree)?;
     if entries.is_empty() {
-        return Err(format!("{}: the tree is empty", tree.display()));
+        return Err(format!("{}: the tree is empty", tree.shown()));
     }
     Ok(Variant { level: level.to_owned(), platform, tree, entries, target, rank })
 }
@@ -108,7 +109,7 @@ impl Variant {
         let files = self.entries.iter().filter(|(_, entry)| matches!(entry.kind, Kind::File(_)));
         for (path, _) in files {
             let file = self.tree.join(path);
-            let bytes = Bytes::open(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let bytes = Bytes::open(&file).map_err(|error| format!("{}: {error}", file.shown()))?;
             if !is_linked(&bytes) {
                 continue;
             }

@@ -5,11 +5,12 @@
 use super::detail::Detail;
 use crate::config::allow::NO_NAME;
 use crate::profile::{Elsewhere, UncheckedJit};
-use crate::render::line::{fit, one_line, wrapped};
+use crate::render::line::{fit, wrapped};
 use crate::render::number::{counted, grouped};
 use deburr_core::Report;
 use deburr_core::profile::{Share, WeighedBy};
 use deburr_core::report::{PlacedFinding, Profiled};
+use deburr_text::one_line;
 use std::io::{self, Write};
 
 /// Functions that are named, the heaviest.
@@ -19,7 +20,7 @@ const NAMED: usize = 5;
 fn what(profile: &Profiled) -> String {
     let event = one_line(&profile.event);
     match profile.samples {
-        0 => event,
+        0 => event.into_owned(),
         samples => format!("{event}, {}", counted(samples, "sample")),
     }
 }

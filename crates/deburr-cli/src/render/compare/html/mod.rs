@@ -20,6 +20,7 @@ use super::document::{CompareDocument, Measured, Point};
 use super::provenance;
 use super::quantity::{self, percent};
 use super::text::{self, headline};
+use deburr_text::ShownPath as _;
 
 use crate::render::page::head;
 use crate::render::page::markup::{Escaped, command, data, sentence};
@@ -251,7 +252,7 @@ fn origin(document: &CompareDocument) -> String {
     rows.extend(first.map(|first| ("region of equivalence", format!("± {}", quantity::region(first)))));
     if let Measured::Commands { seed, record, cores, .. } = &document.measured {
         rows.push(("seed", format!("<span class=\"seed\">{seed}</span>")));
-        let record = record.display().to_string();
+        let record = record.shown().into_owned();
         rows.push(("all runs", format!("<code class=\"record\">{}</code>", Escaped(&record))));
         rows.push(("processors", cores.to_string()));
     }

@@ -12,41 +12,38 @@ pub(crate) const LONGEST: usize = 400;
 /// Characters kept of its beginning, and of its end.
 const KEPT: (usize, usize) = (240, 120);
 
-/// Text that can be shown. Controls and what changes the direction or the order of other characters (Unicode Standard Annex 9,
-/// 2.1 to 2.7) become their code points: `⟨U+202E⟩`.
+/// Text that can be shown: what would act is spelt out, other than ends of lines and tabs, which HTML does not obey.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let is_fit = text.len() <= LONGEST && !text.chars().any(is_hidden);
     if is_fit {
         return Cow::Borrowed(text);
     }
     let length = text.chars().count();
-    let visible = |part: &str| part.chars().map(spelled).collect::<String>();
     if length <= LONGEST {
-        return Cow::Owned(visible(text));
+        return Cow::Owned(spelled(text));
     }
     let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     let (first, last) = (at(KEPT.0), at(length - KEPT.1));
     let left_out = length - KEPT.0 - KEPT.1;
     let (before, after) = text.split_at(first);
     let after = after.get(last - first..).unwrap_or_default();
-    Cow::Owned(format!("{} […{left_out} characters…] {}", visible(before), visible(after)))
+    Cow::Owned(format!("{} […{left_out} characters…] {}", spelled(before), spelled(after)))
 }
 
 fn is_hidden(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
-        '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
-        '\u{e0000}'..='\u{e007f}' => true,
-        other => other.is_control(),
-    }
+    !matches!(character, '\n' | '\t') && deburr_text::is_active(character)
 }
 
-fn spelled(character: char) -> Cow<'static, str> {
-    match is_hidden(character) {
-        true => Cow::Owned(format!("⟨U+{:04X}⟩", u32::from(character))),
-        false => Cow::Owned(character.to_string()),
+fn spelled(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if is_hidden(character) {
+            deburr_text::spell(&mut out, character);
+        } else {
+            out.push(character);
+        }
     }
+    out
 }
 
 /// A value with all its texts so.
@@ -125,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_would_steer_the_layout_is_spelled_out() {
-        assert_eq!(shown("a\u{202e}b\u{1b}[31m\u{0}"), "a⟨U+202E⟩b⟨U+001B⟩[31m⟨U+0000⟩");
+        assert_eq!(shown("a\u{202e}b\u{1b}[31m\u{0}"), r"a\u{202e}b\x1b[31m\x00");
         for harmless in ["std::vector<int>::~vector()", "שלום", "关数", "a\nb\tc", ""] {
             assert!(matches!(shown(harmless), Cow::Borrowed(text) if text == harmless), "{harmless}");
         }

@@ -431,6 +431,6 @@ pub(super) fn text_at(file: &View<'_, '_>, svma: Svma) -> Option<String> {
     let is_printed = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     let length = bytes.iter().take(*LENGTHS.end()).take_while(|byte| is_printed(byte)).count();
     let text = bytes.get(..length).filter(|_| LENGTHS.contains(&length))?;
-    let text = String::from_utf8_lossy(text).trim().to_owned();
+    let text = deburr_text::shown(text).trim().to_owned();
     text.contains(' ').then_some(text)
 }
