@@ -17,6 +17,7 @@ pub use crate::cmd::scan::given::{Given, GivenPackage};
 pub use crate::input::held::Held;
 use crate::input::held::HeldInputs;
 use deburr_tables::{RecordBatch, Table};
+use deburr_text::ShownPath as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ pub fn check(call: CheckCall) -> Result<Checked, Fault> {
     let mut held = HeldInputs::new();
     for (name, bytes) in of_caller {
         if held.insert(name.clone(), bytes).is_some() {
-            return Err(Fault(format!("{}: bytes of one name are given twice", name.display())));
+            return Err(Fault(format!("{}: bytes of one name are given twice", name.shown())));
         }
     }
     for path in &paths {
@@ -132,6 +133,7 @@ pub fn check(call: CheckCall) -> Result<Checked, Fault> {
     let mut ends = Ends {
         out: &mut json,
         is_stdout: false,
+        is_over: None,
         complaints: &mut complaints,
         held,
         rows: wants_tables.then_some(&mut rows),
@@ -183,7 +185,7 @@ fn scan_options(options: Vec<OsString>, archive: PathBuf, tables: &Path) -> Resu
         .chain([OsString::from("--"), archive.clone().into_os_string()])
         .collect();
     let too_many = || Fault("a path among the options".to_owned());
-    let surplus = format!("unexpected argument '{}'", archive.display());
+    let surplus = format!("unexpected argument '{}'", archive.shown());
     match parsed(&words).map_err(|fault| if fault.0.starts_with(&surplus) { too_many() } else { fault })? {
         Verb::Scan(options) if options.archive == archive && options.tables == tables => Ok(options),
         _ => Err(too_many()),
@@ -230,7 +232,7 @@ fn refuse(path: &Path, held: &HeldInputs) -> Result<(), Fault> {
         b"" => Err(Fault("an empty path".to_owned())),
         b"-" => Err(Fault("-: the standard input is the program's; give its bytes".to_owned())),
         _ if held.contains_key(path) => {
-            Err(Fault(format!("{}: a path, and the name of bytes, too", path.display())))
+            Err(Fault(format!("{}: a path, and the name of bytes, too", path.shown())))
         }
         _ => Ok(()),
     }

@@ -212,7 +212,8 @@ fn is_iso(first: &[u8]) -> bool {
     first.get(ISO_DESCRIPTOR + 1..ISO_DESCRIPTOR + 6) == Some(b"CD001")
 }
 
-/// Whether a block is a tar header: the checksum says so, also of headers older than `ustar`.
+/// Whether a block is a tar header: the checksum says so, also of headers older than `ustar`, and of the one of an extended header,
+/// which need not have a name (POSIX, pax).
 fn is_tar(first: &[u8]) -> bool {
     let (Some(block), Some(field)) = (first.get(..BLOCK), first.get(148..156)) else { return false };
     let digits =
@@ -221,7 +222,7 @@ fn is_tar(first: &[u8]) -> bool {
         digits.fold((0_u32, 0), |(sum, n), digit| (sum * 8 + u32::from(digit - b'0'), n + 1));
     let outside = block.iter().enumerate().filter(|(at, _)| !(148..156).contains(at));
     let sum = outside.map(|(_, byte)| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
-    count > 0 && block.first() != Some(&0) && sum == stated
+    count > 0 && sum == stated
 }
 
 #[cfg(test)]
@@ -239,6 +240,11 @@ mod tests {
         damaged[0] = b'b';
         assert_eq!(sniff(&damaged), Found::Other);
         assert_eq!(sniff(&[0; BLOCK]), Found::Other);
+        let mut nameless = tar::Header::new_ustar();
+        nameless.set_entry_type(tar::EntryType::XHeader);
+        nameless.set_size(0);
+        nameless.set_cksum();
+        assert_eq!(sniff(nameless.as_bytes()), Found::Package(Format::Tar));
     }
 
     #[test]

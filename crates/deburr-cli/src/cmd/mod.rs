@@ -23,8 +23,10 @@ mod terminal;
 
 use crate::args::{Arguments, Verb, Writer};
 use crate::output;
+use crate::output::reader::WhileRead;
 use check::ends::Ends;
 use failure::Failure;
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use terminal::colored;
@@ -32,10 +34,13 @@ use terminal::colored;
 /// Runs the verb.
 pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<ExitCode, Failure> {
     let color = colored(arguments.color, io::stdout().is_terminal());
-    let mut out = io::BufWriter::with_capacity(output::BLOCK, io::stdout().lock());
+    let is_over = Cell::new(false);
+    let stdout = WhileRead::new(io::stdout().lock(), &is_over);
+    let mut out = io::BufWriter::with_capacity(output::BLOCK, stdout);
     let status = match arguments.verb {
         Verb::Check(options) => {
-            check::run(&options, arguments.color, &mut Ends::of_command(&mut out, complaints))?.into()
+            let mut ends = Ends::of_command(&mut out, &is_over, complaints);
+            check::run(&options, arguments.color, &mut ends)?.into()
         }
         Verb::Diff(options) => diff::run(&options, arguments.color, &mut out, complaints)?,
         Verb::Fix(options) => fix::run(&options, arguments.color, &mut out, complaints)?,

@@ -17,6 +17,7 @@ mod fix;
 mod fixtures;
 mod formats;
 mod jit;
+mod names;
 mod outputs;
 mod pack;
 mod packages;
@@ -279,15 +280,69 @@ fn man_page_holds_the_verbs_and_completions_are_printed() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
 
-#[test]
-fn closed_pipe_ends_quietly() {
+/// Runs the command with an output that nobody reads.
+fn unread(arguments: &[&str]) -> Output {
     let mut child = Command::new(crate::program())
-        .arg("man")
+        .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn closed_pipe_ends_quietly() {
+    let output = unread(&["man"]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn closed_pipe_changes_no_exit_status() {
+    let scratch = Scratch::new("unread");
+    let found = fixtures::folder().join("llsc_loop/hit-cas.o").display().to_string();
+    let clean = fixtures::folder().join("llsc_loop/miss-lse.o").display().to_string();
+    // More than the 64 KiB that are written at a time.
+    let many: Vec<String> = (0..40)
+        .map(|number| {
+            let bytes = fs::read(&found).unwrap();
+            scratch.file(&format!("many/{number}.o"), &bytes)
+        })
+        .collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let other = scratch.join("report.json").display().to_string();
+    let to_other = format!("json={other}");
+    for (arguments, status) in [
+        (vec!["check", "--target", "neoverse-n1", &found], 1),
+        (vec!["check", "--target", "neoverse-n1", "--format", "json", &found], 1),
+        (vec!["check", "--target", "neoverse-n1", "--format", "sarif", &found, &clean], 1),
+        (vec!["check", "--target", "neoverse-n1", &clean], 0),
+        (vec!["check", "--target", "neoverse-n1", &clean, "/no/such/file"], 2),
+        (vec!["check", "--target", "neoverse-n1", "--format", "html", scratch.as_str()], 1),
+        ([vec!["check", "--target", "neoverse-n1", "--format", "json"], many.clone()].concat(), 1),
+        (
+            vec![
+                "check",
+                "--target",
+                "neoverse-n1",
+                "--format",
+                "text",
+                "--format",
+                &to_other,
+                scratch.as_str(),
+            ],
+            1,
+        ),
+        (vec!["diff", "--target", "neoverse-n1", &clean, &found], 1),
+        (vec!["diff", "--target", "neoverse-n1", &found, &clean], 0),
+    ] {
+        let read = deburr(&arguments);
+        assert_eq!(read.status.code(), Some(status), "{arguments:?}: {}", stderr(&read));
+        let output = unread(&arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output), stderr(&read), "{arguments:?}");
+    }
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&other).unwrap()).unwrap();
+    assert_eq!(report["files"].as_array().unwrap().len(), 40, "another output is written nevertheless");
 }

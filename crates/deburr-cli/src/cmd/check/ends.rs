@@ -4,6 +4,7 @@
 use crate::identity::{Identity, identity};
 use crate::input::held::HeldInputs;
 use deburr_tables::{RecordBatch, Table};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -14,6 +15,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) out: &'a mut dyn Write,
     /// Whether that is the standard output of this process.
     pub(crate) is_stdout: bool,
+    /// Whether its reader is gone.
+    pub(crate) is_over: Option<&'a Cell<bool>>,
     /// Where complaints go.
     pub(crate) complaints: &'a mut dyn Write,
     /// Input without a file.
@@ -26,9 +29,14 @@ pub(crate) struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     /// Those of the command.
-    pub(crate) fn of_command(stdout: &'a mut dyn Write, complaints: &'a mut dyn Write) -> Ends<'a> {
+    pub(crate) fn of_command(
+        stdout: &'a mut dyn Write,
+        is_over: &'a Cell<bool>,
+        complaints: &'a mut dyn Write,
+    ) -> Ends<'a> {
+        let is_over = Some(is_over);
         let held = HeldInputs::new();
-        Ends { out: stdout, is_stdout: true, complaints, held, rows: None, refused: None }
+        Ends { out: stdout, is_stdout: true, is_over, complaints, held, rows: None, refused: None }
     }
 }
 

@@ -25,12 +25,14 @@ use crate::profile::Profiles;
 use crate::render::check::renderer::{Checked, CodeOfFile, Finished};
 use crate::render::check::text::few::FEW_FILES;
 use crate::render::check::totals::{Answers, Totals};
-use crate::render::line::one_line;
 use crate::render::page::view::room::insns_of_file;
 use costs::Costs;
 use deburr_core::profile::Share;
+use deburr_text::ShownPath as _;
+use deburr_text::one_line;
 use ends::Ends;
 use sink::{Outlet, Sinks};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,7 @@ use unread::Unread;
 
 /// Runs the verb.
 pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u8, Failure> {
-    let Ends { out: stdout, is_stdout, complaints, held, rows, refused } = ends;
+    let Ends { out: stdout, is_stdout, is_over, complaints, held, rows, refused } = ends;
     let since = Instant::now();
     let complaints: &mut dyn Write = *complaints;
     let mut plan = planned(options, complaints).map_err(Failure::Message)?;
@@ -70,6 +72,9 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         let note = "--closure does not look into packages: their members are checked each by itself";
         let _ = writeln!(complaints, "deburr: note: {note}");
     }
+    // With nobody left to read what it finds, a run ends at what settles its status.
+    let is_alone = outlets.len() == 1 && tables.is_none() && options.add_allowances.is_none();
+    let is_read = || !is_alone || !is_over.is_some_and(Cell::get);
     let few = (walked.files.len() <= FEW_FILES).then_some(packages);
     if outlets.iter().any(Outlet::shows_code) {
         plan.insns_listed = Some(insns_of_file((!packages).then_some(walked.files.len())));
@@ -93,7 +98,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     }
     let mut unread_packages = Unread::new(&walked.files);
     let given = Given { plan: &plan, runs: &runs, costs: costs.as_ref() };
-    batch::check_all(
+    let checked = batch::check_all(
         &walked.files,
         &plan,
         options.batch.progress,
@@ -101,9 +106,18 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
             outcomes.into_iter().try_for_each(|outcome| {
                 unread_packages.note(turn, &outcome);
                 run.take(outcome, &given, &mut sinks, complaints)
-            })
+            })?;
+            if is_read() || status(run.failed, &run.totals, failing) == 0 {
+                Ok(())
+            } else {
+                Err(Failure::ClosedPipe)
+            }
         },
-    )?;
+    );
+    match checked {
+        Err(Failure::ClosedPipe) => return Ok(status(run.failed, &run.totals, failing)),
+        checked => checked?,
+    }
     for skip in unread_packages.end() {
         sinks.skip(&skip)?;
         run.refuse(skip, complaints);
@@ -138,19 +152,24 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     }
     // A run that was given files and checked none of them has not found them clean.
     failed |= totals.files_checked == 0 && skipped.iter().any(|skip| skip.named || skip.kind.is_some());
-    let named: BTreeSet<String> = options.paths.iter().map(|path| path.display().to_string()).collect();
+    let named: BTreeSet<String> = options.paths.iter().map(|path| path.shown().into_owned()).collect();
     let is_refused = |skip: &&Skipped| {
         named.contains(&skip.path) && (totals.files_checked == 0 || unread.contains(&skip.path))
     };
     *refused = skipped.iter().find(is_refused).map(|skip| (skip.path.clone(), skip.reason.clone()));
+    Ok(status(failed, &totals, failing))
+}
+
+/// The exit status of a run. `failed`: whether something that was to be checked was not.
+fn status(failed: bool, totals: &Totals, failing: Failing) -> u8 {
     let undecided = totals.answers.as_ref().map_or(0, |answers| answers.undecided_and_open);
     let fails = failing.threshold.is_some_and(|least| totals.worst() >= Some(least))
         || (failing.undecided && undecided > 0);
-    Ok(match (failed, fails) {
+    match (failed, fails) {
         (true, _) => 2,
         (false, true) => 1,
         (false, false) => 0,
-    })
+    }
 }
 
 /// Says how many files were held to no claim, and how many were not compared with others.
