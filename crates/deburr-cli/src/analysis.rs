@@ -7,6 +7,7 @@
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::batch::claims::Held;
 use crate::config::document::Config;
+use crate::config::in_force::InForce;
 use crate::input::content::arch_of;
 use crate::input::debug_file;
 use crate::input::root::missing_interpreter;
@@ -16,6 +17,7 @@ use deburr_core::rule::{RULES, Rule, WHEN_HOT};
 use deburr_core::{Error, Families, Knowledge, Request, StatedClaim, wanted_debug_file};
 use deburr_cpu::Target;
 use deburr_profile::JitImage;
+use deburr_text::ShownPath as _;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -31,6 +33,8 @@ pub(crate) struct Analysis {
     pub(crate) notes_undecided: bool,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
+    /// Those that would run without the configuration.
+    rules_left_out: Vec<&'static str>,
     /// Of rules that run where there is a profile, and otherwise do not.
     when_hot: Vec<&'static str>,
     /// What profiles saw of the files, where the user has some.
@@ -119,10 +123,28 @@ impl Analysis {
             claims,
             notes_undecided: false,
             when_hot: rules_when_hot(options, &config)?,
+            rules_left_out: {
+                let (all, chosen) =
+                    (chosen_rules(options, &Config::default())?, chosen_rules(options, &config)?);
+                all.into_iter().filter(|rule| !chosen.contains(rule)).collect()
+            },
             rules: chosen_rules(options, &config)?,
             profiles: None,
             debug_dirs: debug_dirs(debug_files),
             config,
+        })
+    }
+
+    /// What the configuration does to a run in which it allows so many findings.
+    pub(crate) fn in_force(&self, findings_allowed: u64) -> Option<InForce> {
+        let path = self.config.path.as_ref()?.shown().into_owned();
+        let changed = self.config.severity.iter().filter_map(|(rule, severity)| Some((*rule, (*severity)?)));
+        Some(InForce {
+            path,
+            rules_left_out: self.rules_left_out.clone(),
+            severity: changed.filter(|(rule, _)| self.rules.contains(rule)).collect(),
+            stated_guards: self.config.guards.len() as u64,
+            findings_allowed,
         })
     }
 

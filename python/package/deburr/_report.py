@@ -17,6 +17,7 @@ __all__ = [
     "CostByThreads",
     "Coverage",
     "Document",
+    "DocumentConfiguration",
     "DocumentProfile",
     "DocumentProfileJitFunctions",
     "DocumentProfileOtherFiles",
@@ -214,6 +215,29 @@ class Statistics:
             findings_by_severity=it['findings_by_severity'],
             answers=None if it.get('answers') is None else StatisticsAnswers._of(it['answers']),
             elapsed_seconds=it.get('elapsed_seconds'),
+        )
+
+
+@dataclass(frozen=True)
+class DocumentConfiguration:
+    """The deburr.toml of the run, if there is one, and what it keeps silent about."""
+
+    path: str
+    rules_left_out: tuple[str, ...]
+    """Rules that would run without it."""
+    severity: Mapping[str, Literal['note', 'warning', 'error']]
+    """Rules whose findings it gives another severity."""
+    stated_guards: int
+    findings_allowed: int
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> DocumentConfiguration:
+        return cls(
+            path=it['path'],
+            rules_left_out=tuple(it['rules_left_out']),
+            severity=it['severity'],
+            stated_guards=it['stated_guards'],
+            findings_allowed=it['findings_allowed'],
         )
 
 
@@ -1269,6 +1293,8 @@ class Document:
     """Allowances of deburr.toml that a file has more findings than: one entry for each such file, whose
     findings are all reported."""
     statistics: Statistics
+    configuration: DocumentConfiguration | None = None
+    """The deburr.toml of the run, if there is one, and what it keeps silent about."""
     profile: DocumentProfile | None = None
     """With --profile: what the profiles saw of the whole run."""
 
@@ -1283,6 +1309,7 @@ class Document:
             stale_guards=tuple(DocumentStaleGuards._of(one) for one in it['stale_guards']),
             stale_allowances=tuple(Allowance._of(one) for one in it['stale_allowances']),
             exceeded_allowances=tuple(Allowance._of(one) for one in it['exceeded_allowances']),
+            configuration=None if it.get('configuration') is None else DocumentConfiguration._of(it['configuration']),
             statistics=Statistics._of(it['statistics']),
             profile=None if it.get('profile') is None else DocumentProfile._of(it['profile']),
         )

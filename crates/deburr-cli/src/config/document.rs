@@ -7,6 +7,7 @@
 use super::allow::{self, Allowance, RawAllowance};
 use super::guard::{self, Guard, RawGuard};
 use super::source::{Names, Source};
+use super::trust::distrust;
 use crate::args::fail_on::{FailOn, Failing};
 use crate::names::{CLAIM, nearest, rule_named};
 use clap::ValueEnum;
@@ -101,7 +102,13 @@ struct Document {
 impl Config {
     /// Reads the file that is given, or the one that is found.
     pub(crate) fn read(given: Option<&Path>) -> Result<Config, String> {
-        let Some(path) = given.map(Path::to_path_buf).or_else(found) else { return Ok(Config::default()) };
+        let path = match given {
+            Some(given) => given.to_owned(),
+            None => match found() {
+                Some(found) => trusted(found)?,
+                None => return Ok(Config::default()),
+            },
+        };
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.shown()))?;
         let config = Config::parse(&text, &path.shown())?;
         Ok(Config { path: Some(path), ..config })
@@ -177,6 +184,19 @@ fn failing(names: Spanned<Names>, source: &Source<'_>) -> Result<Option<Failing>
 fn found() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+}
+
+/// A configuration that was found, if nobody else can have written it.
+fn trusted(path: PathBuf) -> Result<PathBuf, String> {
+    let name = path.shown();
+    match distrust(&path) {
+        Ok(None) => Ok(path),
+        Ok(Some(reason)) => Err(format!(
+            "{name}: {reason}, so that it is not read: if you trust it, name it (--config {name}); if not, work in \
+             another folder"
+        )),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
 }
 
 /// What the parser says, with a suggestion where a key is unknown.

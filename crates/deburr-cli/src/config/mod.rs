@@ -6,5 +6,7 @@ pub(crate) mod allow;
 pub(crate) mod document;
 pub(crate) mod exclude;
 pub(crate) mod guard;
+pub(crate) mod in_force;
 mod path;
 mod source;
+mod trust;

@@ -2,8 +2,10 @@
 //! --add-allowances writes.
 
 use super::fixtures::{check, folder, run};
+use super::packages::tar;
 use super::{Scratch, assert_as_recorded, stderr, stdout};
 use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -159,7 +161,8 @@ fn run_with_allowances_is_as_recorded() {
     let config = scratch.file("deburr.toml", text.as_bytes());
     let output = check(&["--config", &config, LLSC]);
     let session =
-        format!("$ cat deburr.toml\n{text}$ deburr check {LLSC}\n{}[exit status 1]\n", stdout(&output));
+        format!("$ cat deburr.toml\n{text}$ deburr check {LLSC}\n{}[exit status 1]\n", stdout(&output))
+            .replace(&config, "deburr.toml");
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(1), ""));
     assert_as_recorded("allowed.session", &session);
 }
@@ -201,4 +204,70 @@ fn added_allowances_make_the_next_run_clean() {
     run(&["--add-allowances=ci.toml"]);
     assert_eq!(std::fs::read_to_string(Path::new(scratch.as_str()).join("ci.toml")).unwrap(), written);
     assert!(!path.exists());
+}
+
+#[test]
+fn configuration_that_others_could_have_written_is_read_only_where_it_is_named() {
+    let scratch = Scratch::new("distrusted");
+    scratch.file("below/a.o", &std::fs::read(folder().join(LLSC)).unwrap());
+    let config = scratch.file("deburr.toml", b"ignore = \"llsc-loop\"\n");
+    let below = scratch.join("below");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(crate::program());
+        let command =
+            command.current_dir(&below).args(["check", "--target", "neoverse-n1", "a.o"]).args(arguments);
+        let output = command.output().unwrap();
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let mode = |mode| std::fs::set_permissions(&config, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    let (status, text, told) = run(&[]);
+    assert_eq!((status, told.as_str()), (Some(0), ""));
+    let line = format!("configuration: {config}: rules left out: llsc-loop\n");
+    assert!(text.contains(&line), "{text}");
+    let (_, text, told) = run(&["-q"]);
+    assert_eq!((text.as_str(), told), ("", format!("deburr: {line}")));
+    let (_, text, _) = run(&["--format", "json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let expected = json!({
+        "path": config, "rules_left_out": ["llsc-loop"], "severity": {}, "stated_guards": 0, "findings_allowed": 0
+    });
+    assert_eq!(document["configuration"], expected);
+    mode(0o646);
+    for arguments in [&[][..], &["--format", "json"], &["-q"]] {
+        let (status, text, told) = run(arguments);
+        assert_eq!((status, text.as_str()), (Some(2), ""), "{told}");
+        assert!(
+            told.contains("everybody may write to it") && told.contains(&format!("--config {config}")),
+            "{told}"
+        );
+    }
+    assert_eq!(run(&["--config", &config]).0, Some(0), "who names it trusts it");
+    mode(0o664);
+    assert_eq!(run(&[]).0, Some(0), "a group is chosen by the owner");
+    // Whose it is only root can change.
+    if std::os::unix::fs::chown(&config, Some(12345), None).is_ok() {
+        let (status, _, told) = run(&[]);
+        assert_eq!(status, Some(2));
+        assert!(told.contains("it belongs to the user 12345"), "{told}");
+        let mut command = Command::new(crate::program());
+        let command = command.current_dir(&below).args(["check", "a.o"]).env("SUDO_UID", "12345");
+        assert_eq!(command.status().unwrap().code(), Some(0), "root is whoever called sudo");
+    }
+}
+
+#[test]
+fn configuration_in_a_package_or_a_folder_that_is_checked_is_not_read() {
+    let scratch = Scratch::new("unread-configuration");
+    let object = std::fs::read(folder().join(LLSC)).unwrap();
+    let config = b"ignore = \"llsc-loop\"\n".to_vec();
+    scratch.file("tree/a.o", &object);
+    scratch.file("tree/deburr.toml", &config);
+    let package = tar(&[("deburr.toml".to_owned(), config), ("a.o".to_owned(), object)]);
+    let package = scratch.file("x.tar", &package);
+    for path in [scratch.join("tree").to_str().unwrap(), &package] {
+        let output = check(&["--target", "neoverse-n1", path]);
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        assert!(!stdout(&output).contains("configuration:"), "{}", stdout(&output));
+    }
 }

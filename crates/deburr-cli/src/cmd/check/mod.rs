@@ -134,6 +134,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
     let stale_guards = uses.stale(&config.guards);
     let remarks = ledger.remarks(|rule| plan.analysis.rules.contains(&rule));
     let elsewhere = plan.analysis.profiles.as_ref().map(Profiles::elsewhere);
+    let configuration = plan.analysis.in_force(totals.allowed);
     sinks.end(Finished {
         profile: elsewhere.as_ref(),
         totals: &totals,
@@ -141,7 +142,11 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         across: &across,
         stale_guards: &stale_guards,
         remarks: &remarks,
+        configuration: configuration.as_ref(),
     })?;
+    if let Some(configuration) = configuration.filter(|_| options.quiet) {
+        let _ = writeln!(complaints, "deburr: configuration: {}", configuration.line());
+    }
     warn(complaints, &stale_guards, &remarks);
     if let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.checked == Share::default()) {
         let _ = writeln!(complaints, "deburr: warning: {}", elsewhere.nowhere());

@@ -92,6 +92,8 @@ pub(super) struct OnlyOld {
 /// What came of the pairs.
 #[derive(Default)]
 pub(super) struct Matched {
+    /// Findings that the configuration allows.
+    pub(super) allowed: u64,
     pub(super) compared: Vec<Compared>,
     /// What only the old build has.
     pub(super) only_old: Vec<OnlyOld>,
@@ -143,6 +145,7 @@ impl<'a> Matching<'a> {
                     let report = &mut inspected.inspection.report;
                     self.analysis.config.change_severities(&mut report.findings);
                     let allowed = self.ledger.settle(report);
+                    self.matched.allowed += allowed.len() as u64;
                     report.answer_allowed = is_answer_allowed(report, &allowed);
                     let path = report.path.clone();
                     self.add(file, Binary { path, inspected: Ok(inspected) });

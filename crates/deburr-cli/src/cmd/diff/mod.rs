@@ -66,7 +66,7 @@ pub(super) fn run(
         Ok(())
     })?;
     let (matched, rooms) = matching.end();
-    let Matched { mut compared, only_old: gone, skipped: mut not_compared } = matched;
+    let Matched { allowed, mut compared, only_old: gone, skipped: mut not_compared } = matched;
     raise_above_all(&mut compared);
     skipped.append(&mut not_compared);
     let of_gone = gone.iter().map(|it| Balance::of(&it.diff, failing.threshold).reversed());
@@ -81,8 +81,9 @@ pub(super) fn run(
     }
     let is_compared = compared.iter().any(|it| it.old.is_some());
     let failed = skipped.iter().any(|skip| skip.is_fault) || !is_compared && !balance.is_worse();
+    let configuration = plan.analysis.in_force(allowed);
     let [old, new] = [&options.old, &options.new].map(|path| path.shown().into_owned());
-    let summary = DiffSummary { old, new, failing, balance, only_old, skipped };
+    let summary = DiffSummary { old, new, failing, balance, only_old, skipped, configuration };
     let terminal = output.is_none() && io::stdout().is_terminal();
     let out: &mut dyn Write = match &mut output {
         Some(output) => output,

@@ -6,8 +6,10 @@ use super::renderer::{Checked, CodeOfFile, Finished, Renderer};
 use super::totals::{Answers, Totals};
 use crate::config::allow::{Allowed, Remark, Remarks};
 use crate::config::guard::StaleGuard;
+use crate::config::in_force::InForce;
 use crate::input::walk::Skipped;
 use deburr_core::Report;
+use deburr_core::finding::Severity;
 use deburr_core::report::{AcrossFinding, Answer};
 use serde::de::DeserializeOwned;
 
@@ -89,12 +91,20 @@ pub(crate) fn rendered_with(
         subject: String::new(),
     };
     let remarks = Remarks { stale: vec![remark("it is old")], exceeded: vec![remark("there are more")] };
+    let configuration = InForce {
+        path: "deburr.toml".to_owned(),
+        rules_left_out: vec!["mfence"],
+        severity: [("llsc-loop", Severity::Note)].into(),
+        stated_guards: 1,
+        findings_allowed: totals.allowed,
+    };
     let run = Finished {
         totals: &totals,
         skipped: &skipped,
         across,
         stale_guards: &stale,
         remarks: &remarks,
+        configuration: Some(&configuration),
         profile: None,
     };
     renderer.end(&mut out, run).unwrap();

@@ -50,6 +50,10 @@ impl Renderer for Json {
         self.value(out, &run.remarks.stale, "\n  ")?;
         write!(out, ",{line}\"exceeded_allowances\":{colon}")?;
         self.value(out, &run.remarks.exceeded, "\n  ")?;
+        if let Some(configuration) = run.configuration {
+            write!(out, ",{line}\"configuration\":{colon}")?;
+            self.value(out, configuration, "\n  ")?;
+        }
         if let Some(profile) = run.profile {
             write!(out, ",{line}\"profile\":{colon}")?;
             self.value(out, profile, "\n  ")?;

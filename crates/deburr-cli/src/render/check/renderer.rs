@@ -3,6 +3,7 @@
 use super::totals::Totals;
 use crate::config::allow::{Allowed, Remarks};
 use crate::config::guard::StaleGuard;
+use crate::config::in_force::InForce;
 use crate::input::walk::Skipped;
 use crate::profile::Elsewhere;
 use crate::render::style::Palette;
@@ -43,6 +44,8 @@ pub(crate) struct Finished<'r> {
     pub(crate) across: &'r [AcrossFinding],
     pub(crate) stale_guards: &'r [StaleGuard],
     pub(crate) remarks: &'r Remarks,
+    /// The configuration, where there is one.
+    pub(crate) configuration: Option<&'r InForce>,
     /// What the profiles saw, where the user has some.
     pub(crate) profile: Option<&'r Elsewhere>,
 }

@@ -10,6 +10,7 @@ use super::line::fit;
 use super::number::counted;
 use super::style::Palette;
 use crate::args::fail_on::Failing;
+use crate::config::in_force::InForce;
 use deburr_core::Report;
 use deburr_core::diff::{Aspect, Balance, BuildChange, CallDiff, FileDiff, FindingGroup, OptimisationChange};
 use deburr_core::finding::Severity;
@@ -124,6 +125,8 @@ pub(crate) struct DiffSummary {
     pub(crate) balance: Balance,
     pub(crate) only_old: Vec<String>,
     pub(crate) skipped: Vec<NotCompared>,
+    /// The configuration, where there is one.
+    pub(crate) configuration: Option<InForce>,
 }
 
 /// How to lay it out.
@@ -152,6 +155,8 @@ pub(crate) fn json(
         files: &'a [Compared],
         only_old: &'a [String],
         skipped: &'a [NotCompared],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        configuration: Option<&'a InForce>,
     }
     let document = Document {
         schema_version: SCHEMA_VERSION,
@@ -161,6 +166,7 @@ pub(crate) fn json(
         files: compared,
         only_old: &summary.only_old,
         skipped: &summary.skipped,
+        configuration: summary.configuration.as_ref(),
     };
     let written = match pretty {
         true => serde_json::to_writer_pretty(&mut *out, &document),
@@ -213,6 +219,9 @@ pub(crate) fn text(
     }
     if !summary.skipped.is_empty() {
         writeln!(out, "{} not compared", counted(summary.skipped.len() as u64, "file"))?;
+    }
+    if let Some(configuration) = &summary.configuration {
+        writeln!(out, "configuration: {}", configuration.line())?;
     }
     let verdict = match summary.balance.tendency() {
         Ordering::Greater => "The new build is worse.",

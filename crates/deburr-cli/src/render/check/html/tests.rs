@@ -172,7 +172,15 @@ fn page_of(annotated: &Annotated) -> String {
     let remarks = &Remarks { stale: Vec::new(), exceeded: Vec::new() };
     html.end(
         &mut out,
-        Finished { totals: &totals, skipped: &[], across: &[], stale_guards: &[], remarks, profile: None },
+        Finished {
+            totals: &totals,
+            skipped: &[],
+            across: &[],
+            stale_guards: &[],
+            remarks,
+            configuration: None,
+            profile: None,
+        },
     )
     .unwrap();
     String::from_utf8(out).unwrap()

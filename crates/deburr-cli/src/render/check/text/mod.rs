@@ -38,6 +38,9 @@ impl Renderer for Text {
         if self.summary {
             summary::write(out, run.totals, run.skipped, &self.detail)?;
             run.profile.map_or(Ok(()), |profile| profile::write_elsewhere(out, profile, &self.detail))?;
+            if let Some(configuration) = run.configuration {
+                writeln!(out, "configuration: {}", configuration.line())?;
+            }
         }
         summary::answers(out, run.totals, self.summary, &self.detail)
     }
