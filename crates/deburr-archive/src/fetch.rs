@@ -1,15 +1,17 @@
 //! Where the bytes of an archive come from: the caller's side.
 
 use crate::error::{Error, Place};
+use crate::limits::PAGE;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 /// What is to be read of an archive.
 pub trait Fetch {
-    /// Reads what is at a path below the archive's root, as `dists/bookworm/Release`, or at a URL. The headers are for HTTP.
+    /// Reads what is at a path below the archive's root, as `dists/bookworm/Release`, or at a URL. The headers are for HTTP. No more
+    /// than `most` bytes are of use: who fetches the whole before it is read need not fetch a larger file.
     ///
     /// # Errors
     /// `NotFound` where nothing is there; any other error says that it cannot be known or read.
-    fn read(&self, path: &str, headers: &[(&str, &str)]) -> io::Result<Box<dyn Read + '_>>;
+    fn read(&self, path: &str, headers: &[(&str, &str)], most: u64) -> io::Result<Box<dyn Read + '_>>;
 }
 
 /// A stream that has begun.
@@ -21,16 +23,22 @@ pub(crate) fn open<'a>(
     fetch: &'a dyn Fetch,
     path: &str,
     headers: &[(&str, &str)],
+    most: u64,
 ) -> Result<Option<Opened<'a>>, Error> {
-    match begun(fetch, path, headers) {
+    match begun(fetch, path, headers, most) {
         Ok(opened) => Ok(Some(opened)),
         Err(error) if is_absence(error.kind()) => Ok(None),
         Err(error) => Err(Error::read(path, Place::Whole, error)),
     }
 }
 
-fn begun<'a>(fetch: &'a dyn Fetch, path: &str, headers: &[(&str, &str)]) -> io::Result<Opened<'a>> {
-    let mut opened = BufReader::with_capacity(64 << 10, fetch.read(path, headers)?);
+fn begun<'a>(
+    fetch: &'a dyn Fetch,
+    path: &str,
+    headers: &[(&str, &str)],
+    most: u64,
+) -> io::Result<Opened<'a>> {
+    let mut opened = BufReader::with_capacity(64 << 10, fetch.read(path, headers, most)?);
     loop {
         match opened.fill_buf() {
             Ok(_) => return Ok(opened),
@@ -48,7 +56,7 @@ pub(crate) fn begin(
     headers: &[(&str, &str)],
 ) -> Result<Option<String>, Error> {
     const BLOCK: u64 = 8 << 10;
-    let Some(opened) = open(fetch, path, headers)? else { return Ok(None) };
+    let Some(opened) = open(fetch, path, headers, PAGE)? else { return Ok(None) };
     let mut begin = Vec::new();
     opened.take(BLOCK).read_to_end(&mut begin).map_err(|error| Error::read(path, Place::Whole, error))?;
     Ok(Some(String::from_utf8_lossy(&begin).into_owned()))

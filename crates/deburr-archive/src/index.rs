@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Place};
 use crate::fetch::{Fetch, open};
+use crate::limits::FETCHED;
 use deburr_package::{Codec, Limits, decoder};
 use sha2::{Digest, Sha256, Sha512};
 use std::cell::Cell;
@@ -43,7 +44,9 @@ pub(crate) fn read<T>(
     most: u64,
     parse: impl FnOnce(&mut dyn BufRead) -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
-    let Some(opened) = open(fetch, path, &[])? else { return Ok(None) };
+    let Some(opened) = open(fetch, path, &[], stated.size.unwrap_or(most.min(FETCHED)))? else {
+        return Ok(None);
+    };
     let mut compared = BufReader::with_capacity(64 << 10, Compared::new(opened, stated));
     let parsed = match codec_of(path) {
         None => parse(&mut bounded(&mut compared, most))?,

@@ -3,6 +3,7 @@
 use crate::entry::{Kind, Selection};
 use crate::error::Error;
 use crate::fetch::{Fetch, begin};
+use crate::limits::PAGE;
 use crate::{pypi, rpm};
 use std::io::{self, ErrorKind};
 
@@ -46,7 +47,7 @@ fn is_debian(fetch: &dyn Fetch, selection: &Selection) -> Result<bool, Error> {
         }
     }
     if fetch
-        .read("dists/", &[])
+        .read("dists/", &[], PAGE)
         .and_then(|mut folder| folder.read(&mut [0]))
         .is_err_and(|error| is_folder(&error))
     {

@@ -9,6 +9,9 @@ pub(crate) const FIELD: u64 = 1 << 20;
 /// Bytes of an index that is no list of packages: `Release`, `repomd.xml`, and the page of a Python project.
 pub(crate) const PAGE: u64 = 64 << 20;
 
+/// Bytes of an index as it lies in the archive, where nothing states how many they are.
+pub(crate) const FETCHED: u64 = 1 << 30;
+
 /// Bytes of names that are held, so that each package appears once and in its newest version.
 pub(crate) const HELD: usize = 1 << 30;
 

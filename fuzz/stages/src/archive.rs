@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read};
 struct Archive<'a>(Vec<(&'static str, &'a [u8])>);
 
 impl Fetch for Archive<'_> {
-    fn read(&self, path: &str, _: &[(&str, &str)]) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, path: &str, _: &[(&str, &str)], _: u64) -> io::Result<Box<dyn Read + '_>> {
         let file = self.0.iter().find(|(name, _)| *name == path);
         file.map(|(_, bytes)| Box::new(*bytes) as Box<dyn Read>).ok_or(ErrorKind::NotFound.into())
     }

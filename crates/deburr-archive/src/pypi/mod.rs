@@ -80,7 +80,7 @@ fn page_of<'f>(
         let at = (*last + step) % PLACES.len();
         let Some((before, after)) = PLACES.get(at) else { continue };
         let page = format!("{before}{name}/{after}");
-        if let Some(opened) = open(fetch, &page, &[ACCEPT])? {
+        if let Some(opened) = open(fetch, &page, &[ACCEPT], PAGE)? {
             *last = at;
             return Ok(Some((page, opened)));
         }

@@ -188,8 +188,8 @@ fn an_index_that_is_not_as_stated_is_an_error() {
 struct Endless(Held);
 
 impl Fetch for Endless {
-    fn read(&self, path: &str, headers: &[(&str, &str)]) -> io::Result<Box<dyn io::Read + '_>> {
-        let read = self.0.read(path, headers)?;
+    fn read(&self, path: &str, headers: &[(&str, &str)], most: u64) -> io::Result<Box<dyn io::Read + '_>> {
+        let read = self.0.read(path, headers, most)?;
         Ok(if path.ends_with("Packages") { Box::new(read.chain(io::repeat(b'\n'))) } else { read })
     }
 }

@@ -28,7 +28,7 @@ impl Held {
 }
 
 impl Fetch for Held {
-    fn read(&self, path: &str, headers: &[(&str, &str)]) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, path: &str, headers: &[(&str, &str)], _: u64) -> io::Result<Box<dyn Read + '_>> {
         self.asked.borrow_mut().push(path.to_owned());
         self.headers.borrow_mut().extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
         match &self.failing {

@@ -22,7 +22,7 @@ fn sample(path: &str) -> Vec<u8> {
 struct Folder(&'static str);
 
 impl Fetch for Folder {
-    fn read(&self, path: &str, _: &[(&str, &str)]) -> io::Result<Box<dyn io::Read + '_>> {
+    fn read(&self, path: &str, _: &[(&str, &str)], _: u64) -> io::Result<Box<dyn io::Read + '_>> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(self.0);
         Ok(Box::new(std::fs::File::open(root.join(path))?))
     }

@@ -404,6 +404,7 @@ fn an_index_that_is_not_whole_is_an_error_and_a_package_that_is_not_a_failure() 
     fs::remove_file(archive.join("pool/p3_1%3a2_arm64.deb")).unwrap();
     let (summary, output) = scan(&archive, &scratch.join("tables"), &selected);
     assert_eq!(output.status.code(), Some(1));
+    assert_eq!(summary["checked"], 3, "what failed is not checked: {summary}");
     let reasons: Vec<&str> =
         summary["failures"].as_array().unwrap().iter().map(|it| it["reason"].as_str().unwrap()).collect();
     assert_eq!(
@@ -434,4 +435,154 @@ fn an_index_that_is_not_whole_is_an_error_and_a_package_that_is_not_a_failure() 
         scanning(&scratch.join("debian/pool"), &scratch.join("none")).args(selected).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no index of packages"), "{}", stderr(&output));
+}
+
+/// How a server behaves that is asked for the package `p3`.
+#[derive(Clone, Copy, PartialEq)]
+enum Conduct {
+    /// It puts off, for so many seconds.
+    PutOff(u32),
+    /// It sends without an end and without a length.
+    Endless,
+    /// It says that it has far more than there is.
+    Longer,
+    /// It sends the client elsewhere.
+    Redirects(&'static str),
+    /// It serves what there is, to those alone that have a password.
+    Secret,
+}
+
+/// Serves a folder as such a server does. Returns its address, and what was asked for.
+fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let asked = std::sync::Arc::<std::sync::Mutex<Vec<String>>>::default();
+    let log = std::sync::Arc::clone(&asked);
+    let answer = move |request: &str, stream: &mut std::net::TcpStream| -> std::io::Result<()> {
+        let path = request.split(' ').nth(1).unwrap_or("/").replace("%25", "%");
+        log.lock().unwrap().push(path.clone());
+        let is_meant = path.contains("p3_");
+        let head = |status: &str, more: &str| format!("HTTP/1.1 {status}\r\nConnection: close\r\n{more}\r\n");
+        // `me:secret`, in base 64 (RFC 7617).
+        if conduct == Conduct::Secret && !request.contains("Authorization: Basic bWU6c2VjcmV0") {
+            return stream.write_all(head("401 Unauthorized", "Content-Length: 0\r\n").as_bytes());
+        }
+        let Ok(bytes) = fs::read(folder.join(path.trim_start_matches('/'))) else {
+            return stream.write_all(head("404 Not Found", "Content-Length: 0\r\n").as_bytes());
+        };
+        match conduct {
+            Conduct::PutOff(seconds) if is_meant => {
+                let more = format!("Retry-After: {seconds}\r\nContent-Length: 0\r\n");
+                stream.write_all(head("429 Too Many Requests", &more).as_bytes())
+            }
+            Conduct::Endless if is_meant => {
+                stream.write_all(head("200 OK", "").as_bytes())?;
+                // As much as fits on no disk of a test: whoever does not stop this fails.
+                (0..1 << 20).try_for_each(|_| stream.write_all(&[0; 1 << 16]))
+            }
+            Conduct::Longer if is_meant => {
+                stream.write_all(head("200 OK", "Content-Length: 1000000000000\r\n").as_bytes())
+            }
+            Conduct::Redirects(to) if is_meant => {
+                let more = format!("Location: {to}\r\nContent-Length: 0\r\n");
+                stream.write_all(head("302 Found", &more).as_bytes())
+            }
+            _ => {
+                let more = format!("Content-Length: {}\r\n", bytes.len());
+                stream.write_all(head("200 OK", &more).as_bytes())?;
+                stream.write_all(&bytes)
+            }
+        }
+    };
+    std::thread::spawn(move || {
+        let answer = std::sync::Arc::new(answer);
+        for stream in listener.incoming() {
+            let (answer, mut stream) = (std::sync::Arc::clone(&answer), stream.unwrap());
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                let length = std::io::Read::read(&mut stream, &mut request).unwrap_or(0);
+                // A client that goes away is no fault of a server.
+                let _ = answer(&String::from_utf8_lossy(&request[..length]), &mut stream);
+            });
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn a_hostile_server_costs_one_package_and_says_why() {
+    let scratch = Scratch::new("scan-hostile");
+    let archive = debian(&scratch, 5);
+    let selected = ["--suite", "stable"];
+    for (number, (conduct, reason)) in [
+        (Conduct::PutOff(3600), "429, too many requests"),
+        (Conduct::Endless, "bytes, and should not"),
+        (Conduct::Longer, "maximum"),
+        (Conduct::Redirects("file:///etc/passwd"), "not supported"),
+        (Conduct::Redirects("ftp://127.0.0.1/x"), "not supported"),
+        (Conduct::Redirects("/pool/p3_1%253a2_arm64.deb"), "redirects"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (address, asked) = serve_as(archive.clone(), conduct);
+        let url = format!("http://{address}");
+        let tables = scratch.join(format!("tables-{number}"));
+        let (summary, output) = scan(Path::new(&url), &tables, &selected);
+        assert_eq!(output.status.code(), Some(1), "{reason}: {}", stderr(&output));
+        let failures = summary["failures"].as_array().unwrap();
+        assert_eq!((failures.len(), &summary["checked"]), (1, &4.into()), "{reason}: {summary}");
+        let said = failures[0]["reason"].as_str().unwrap();
+        assert!(said.to_lowercase().contains(reason), "{reason}: {said}");
+        assert_eq!(fs::read_dir(tables.join("cache/downloads")).unwrap().count(), 0, "{reason}");
+        if number == 0 {
+            // The next scan begins with what failed, and fetches nothing else.
+            asked.lock().unwrap().clear();
+            scan(Path::new(&url), &tables, &selected);
+            let packages: Vec<String> =
+                asked.lock().unwrap().iter().filter(|path| path.contains("/pool/")).cloned().collect();
+            assert!(!packages.is_empty() && packages.iter().all(|path| path.contains("p3_")), "{packages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_password_in_a_url_is_neither_shown_nor_on_a_command_line() {
+    let scratch = Scratch::new("scan-password");
+    let archive = debian(&scratch, 5);
+    fs::remove_file(archive.join("pool/p3_1%3a2_arm64.deb")).unwrap();
+    let (address, _) = serve_as(archive, Conduct::Secret);
+    let url = format!("http://me:secret@{address}");
+    // A curl that tells its words.
+    let real = Command::new("sh").args(["-c", "command -v curl"]).output().unwrap();
+    let words = scratch.join("words");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> '{}'\nexec {} \"$@\"\n",
+        words.display(),
+        String::from_utf8_lossy(&real.stdout).trim()
+    );
+    let curl = scratch.file("bin/curl", script.as_bytes());
+    fs::set_permissions(curl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", scratch.join("bin").display(), std::env::var("PATH").unwrap());
+    let tables = scratch.join("tables");
+    let output = scanning(Path::new(&url), &tables)
+        .args(["--suite", "stable", "--run", "5"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(fs::read_to_string(&words).unwrap().contains("--config -"), "curl was asked");
+    assert!(!fs::read_to_string(&words).unwrap().contains("secret"));
+    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert!(printed.contains("p3_") && !printed.contains("secret"), "{printed}");
+    let wrong = format!("http://me:secret2@{address}/none");
+    let output =
+        scanning(Path::new(&wrong), &scratch.join("none")).args(["--suite", "stable"]).output().unwrap();
+    let printed = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(printed.contains("***@") && !printed.contains("secret"), "{printed}");
+    for file in files(&tables) {
+        let bytes = fs::read(tables.join(&file)).unwrap_or_default();
+        assert!(!bytes.windows(6).any(|six| six == b"secret"), "{file}");
+    }
 }

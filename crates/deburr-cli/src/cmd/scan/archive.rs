@@ -4,9 +4,9 @@
 //! that is cut off, or is not what another states of it, is an error: a list that is too short would look like a good one.
 
 use super::cache::Fault;
-use super::curl::{Curl, is_url};
 use super::folder;
 use super::item::{Item, Place};
+use super::network::curl::{Curl, is_url, without_credentials};
 use crate::input::content::Content;
 use deburr_archive::{Entry, Fetch, Kind, Selection, entries, kind_of};
 use deburr_text::ShownPath as _;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 struct Folder(PathBuf);
 
 impl Fetch for Folder {
-    fn read(&self, path: &str, _: &[(&str, &str)]) -> io::Result<Box<dyn Read + '_>> {
+    fn read(&self, path: &str, _: &[(&str, &str)], _: u64) -> io::Result<Box<dyn Read + '_>> {
         if is_url(path) {
             return Err(io::Error::other(
                 "a folder whose index leads to another machine: give its URL instead",
@@ -43,7 +43,8 @@ pub(super) fn list(
         Some(url) => Box::new(Curl::new(url, scratch)),
         None => Box::new(Folder(archive.to_owned())),
     };
-    let failed = |error: deburr_archive::Error| format!("{}: {error}", archive.shown());
+    let shown = url.map_or_else(|| archive.shown().into_owned(), without_credentials);
+    let failed = |error: deburr_archive::Error| format!("{shown}: {error}");
     let kind = match (has_index, url.is_some() || archive.is_dir()) {
         (true, true) => kind_of(&*fetch, selection).map_err(failed)?,
         _ => None,
@@ -53,13 +54,12 @@ pub(super) fn list(
             indexed(&*fetch, kind, selection, |path| place(archive, url, path)).map_err(failed)
         }
         (None, None) if *selection != Selection::default() => Err(format!(
-            "{}: no index of packages, which --suite, --component, --architecture, --package, --packages-from \
-             and --all-versions select from",
-            archive.shown()
+            "{shown}: no index of packages, which --suite, --component, --architecture, --package, --packages-from \
+             and --all-versions select from"
         )),
         (None, None) => folder::list(archive, threads),
-        (None, Some(url)) => Err(format!(
-            "{url}: neither a Debian archive (give its --suite) nor an RPM repository nor a simple index of Python"
+        (None, Some(_)) => Err(format!(
+            "{shown}: neither a Debian archive (give its --suite) nor an RPM repository nor a simple index of Python"
         )),
     }
 }
@@ -82,7 +82,7 @@ fn indexed(
     let remarks = entries(fetch, kind, selection, &mut |entry: Entry| {
         items.push(Item {
             place: place(&entry.path),
-            path: entry.path,
+            path: without_credentials(&entry.path),
             size: entry.size.unwrap_or(0),
             content: Content::Package,
             is_stated: entry.sha256.is_some(),

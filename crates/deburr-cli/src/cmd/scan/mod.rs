@@ -1,19 +1,18 @@
 //! `deburr scan`: an archive → the tables of all that is in it, without checking twice what has not changed.
 //!
 //! The items of the archive are listed ([`archive`]), or those that a program names ([`mod@given`]); those whose rows are kept are not looked at
-//! again ([`cache`]), the others are checked and kept one by one ([`work`], [`remote`]), and then all become one shard
+//! again ([`cache`]), the others are checked and kept one by one ([`work`], [`network`]), and then all become one shard
 //! ([`mod@publish`]). Whatever ends a scan before that, the next one goes on from what is kept, and no table has a part of it.
 
 mod archive;
 mod cache;
 mod course;
-mod curl;
 mod folder;
 pub(crate) mod given;
 mod hashes;
 pub(crate) mod item;
+mod network;
 mod publish;
-mod remote;
 pub(crate) mod summary;
 mod work;
 mod written;
@@ -34,11 +33,13 @@ use deburr_text::ShownPath as _;
 use given::Given;
 use hashes::{Hashes, Stamp, hash};
 use item::{Item, Part, Place, in_order};
+use network::curl::without_credentials;
+use network::failed::LastFailed;
+use network::remote::{self, Remote};
 use publish::{Published, publish};
 use rayon::prelude::*;
-use remote::Remote;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -129,12 +130,17 @@ impl Scanning<'_> {
         let mut items = in_order(items);
 
         let hashes_file = sha256([archive.as_bytes(), format!("\0{part:?}").as_bytes()]);
-        let mut hashes = Hashes::read(&output::folder(&self.cache.join("hashes"))?.join(hashes_file));
+        let mut hashes = Hashes::read(&output::folder(&self.cache.join("hashes"))?.join(&hashes_file));
         self.hash(&mut items, &cache, &mut hashes)?;
         let known: Vec<Option<Fate>> = items.iter().map(|item| self.known(item, &cache)).collect();
         let kept = known.iter().flatten().count();
+        let is_open = |(item, fate): (&Item, &Option<Fate>)| fate.is_none().then(|| item.path.clone());
+        let open: Vec<String> = items.iter().zip(&known).filter_map(is_open).collect();
         let mut course = Course::new(self.options.progress, &items, known);
-        self.check(&items, &cache, &mut hashes, &mut course)?;
+        let failed_file = self.cache.join("failed").join(&hashes_file);
+        let mut last_failed = LastFailed::read(&failed_file);
+        output::folder(&self.cache.join("failed"))?;
+        self.check(&items, (&cache, &last_failed), &mut hashes, &mut course)?;
         let (fates, bytes_checked) = course.finish();
 
         let count = items.len();
@@ -144,11 +150,16 @@ impl Scanning<'_> {
         fates.sort_by(|one, other| one.0.cmp(&other.0));
         let Published { shard, faults } = publish(shard, (&cache, note.as_ref()), self.run, &fates)?;
         hashes.write()?;
+        let not_whole = not_whole(&faults);
+        let failed: BTreeSet<String> =
+            open.iter().filter(|path| not_whole.contains(path.as_str())).cloned().collect();
+        let checked = open.len() - failed.len();
+        last_failed.replace(failed)?;
         Ok(Summary {
             run: self.run as f64 / 1e6,
             items: count,
             kept,
-            checked: count - kept,
+            checked,
             bytes_checked,
             tables: self.tables.clone(),
             shard,
@@ -177,7 +188,8 @@ impl Scanning<'_> {
         }
         let given = &self.options.archive;
         let place = given.canonicalize().unwrap_or_else(|_| given.clone());
-        format!("{}\0{:?}\0{}", place.shown(), self.selection, self.options.no_index)
+        let place = without_credentials(&place.shown());
+        format!("{place}\0{:?}\0{}", self.selection, self.options.no_index)
     }
 
     /// Where what is fetched is until it is read.
@@ -224,7 +236,7 @@ impl Scanning<'_> {
     fn check(
         &self,
         items: &[Item],
-        cache: &Cache,
+        (cache, last_failed): (&Cache, &LastFailed),
         hashes: &mut Hashes,
         course: &mut Course,
     ) -> Result<(), String> {
@@ -237,10 +249,18 @@ impl Scanning<'_> {
         }
         // The largest first: no thread is left with one at the end. Those of one size in the order of their paths.
         here.sort_by_key(|input| Reverse(input.item.size));
+        there.sort_by_key(|remote| !last_failed.has(&remote.item.path));
         let mut work = Work::new(self.plan, cache, self.run);
         work.check(&here, hashes, course)?;
         remote::check(&there, &self.downloads(), (&mut work, hashes), course)
     }
+}
+
+/// What could not be checked as a whole: the paths of faults, and of what these are in (`a.deb` of `a.deb!usr/bin/a`).
+fn not_whole(faults: &[cache::Fault]) -> HashSet<&str> {
+    let outer =
+        |path: &'_ str| path.match_indices('!').map(|(at, _)| at).chain([path.len()]).collect::<Vec<_>>();
+    faults.iter().flat_map(|(path, _)| outer(path).into_iter().filter_map(|end| path.get(..end))).collect()
 }
 
 /// What could not be listed, each path once.

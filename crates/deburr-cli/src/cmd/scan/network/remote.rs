@@ -1,17 +1,17 @@
 //! Items on another machine: fetched in loads, the next one while one is checked.
 
-use super::course::{Course, Fate};
-use super::curl::fetch_all;
-use super::hashes::Hashes;
-use super::item::Item;
-use super::work::{Input, Work};
+use super::curl::{Wanted, fetch_all};
+use crate::cmd::scan::course::{Course, Fate};
+use crate::cmd::scan::hashes::Hashes;
+use crate::cmd::scan::item::Item;
+use crate::cmd::scan::work::{Input, Work};
 use std::path::Path;
 
 /// An item, and its number.
-pub(super) struct Remote<'i> {
-    pub(super) number: usize,
-    pub(super) item: &'i Item,
-    pub(super) url: &'i str,
+pub(crate) struct Remote<'i> {
+    pub(crate) number: usize,
+    pub(crate) item: &'i Item,
+    pub(crate) url: &'i str,
 }
 
 /// What is fetched before it is checked: so many bytes, or items of any size, are on this disk, and as many more.
@@ -22,13 +22,16 @@ const ITEMS_OF_LOAD: usize = 64;
 ///
 /// # Errors
 /// Where rows cannot be written, for people.
-pub(super) fn check(
+pub(crate) fn check(
     items: &[Remote<'_>],
     scratch: &Path,
     (work, hashes): (&mut Work<'_>, &mut Hashes),
     course: &mut Course,
 ) -> Result<(), String> {
-    let fetched = |load: &[Remote<'_>]| fetch_all(&load.iter().map(|it| it.url).collect::<Vec<_>>(), scratch);
+    let fetched = |load: &[Remote<'_>]| {
+        let wanted: Vec<Wanted<'_>> = load.iter().map(|it| Wanted::package(it.url, it.item.size)).collect();
+        fetch_all(&wanted, scratch)
+    };
     std::thread::scope(|scope| {
         let mut loads = loads_of(items).into_iter().peekable();
         let mut coming = loads.peek().map(|load| scope.spawn(|| fetched(load)));
@@ -64,8 +67,8 @@ fn loads_of<'r, 'i>(items: &'r [Remote<'i>]) -> Vec<&'r [Remote<'i>]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::item::Place;
     use super::*;
+    use crate::cmd::scan::item::Place;
     use crate::input::content::Content;
 
     #[test]
