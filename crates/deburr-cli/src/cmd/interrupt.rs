@@ -8,8 +8,9 @@ use signal_hook::flag::register_conditional_shutdown;
 use signal_hook::iterator::Signals;
 use std::fs;
 use std::io;
+use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::thread;
 
 /// The exit status that shells give a command that SIGINT ended.
@@ -20,12 +21,37 @@ const SIGNALS: [i32; 3] = [SIGHUP, SIGINT, SIGTERM];
 /// Signals request to stop, until it is dropped: then they end this process.
 pub(super) struct Interrupts {
     pub(super) stop: Stop,
+    pub(super) attended: Attended,
     is_over: Arc<AtomicBool>,
 }
 
+/// Whether somebody looks at requests to stop: otherwise a signal ends this process at once, whatever it is at.
+#[derive(Clone)]
+pub(super) struct Attended(Arc<AtomicBool>);
+
+impl Attended {
+    pub(super) fn set(&self, is_attended: bool) {
+        self.0.store(is_attended, Ordering::SeqCst);
+        // Whoever looks at requests after this sees those that a signal made while it was attended.
+        fence(Ordering::SeqCst);
+    }
+}
+
 impl Interrupts {
+    /// Heeds signals for who looks at requests all the time.
     pub(super) fn heed() -> io::Result<Interrupts> {
-        let interrupts = Interrupts { stop: Stop::default(), is_over: Arc::default() };
+        Interrupts::heed_while(true, || ())
+    }
+
+    /// Heeds them for who looks at times, and says when, by [`Attended::set`]. At others, this process ends with
+    /// [`INTERRUPTED`], after `farewell`.
+    pub(super) fn heed_at_times(farewell: impl Fn() + Send + 'static) -> io::Result<Interrupts> {
+        Interrupts::heed_while(false, farewell)
+    }
+
+    fn heed_while(is_attended: bool, farewell: impl Fn() + Send + 'static) -> io::Result<Interrupts> {
+        let attended = Attended(Arc::new(AtomicBool::new(is_attended)));
+        let interrupts = Interrupts { stop: Stop::default(), attended, is_over: Arc::default() };
         // Whoever started this with nohup wants it to outlive the terminal.
         let heeded = || SIGNALS.into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
         for signal in heeded() {
@@ -33,7 +59,16 @@ impl Interrupts {
         }
         let mut signals = Signals::new(heeded())?;
         let stop = interrupts.stop.clone();
-        thread::Builder::new().spawn(move || signals.forever().for_each(|_| stop.request()))?;
+        let attended = Arc::clone(&interrupts.attended.0);
+        let heard = move |_| {
+            stop.request();
+            fence(Ordering::SeqCst);
+            if !attended.load(Ordering::SeqCst) {
+                farewell();
+                process::exit(i32::from(INTERRUPTED));
+            }
+        };
+        thread::Builder::new().spawn(move || signals.forever().for_each(heard))?;
         Ok(interrupts)
     }
 }

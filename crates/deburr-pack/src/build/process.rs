@@ -18,7 +18,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Between two looks at how far the command is.
 const SHOWN: Duration = Duration::from_millis(200);
 
-/// Runs the command. `follow` is called every now and then while it runs.
+/// How long the command may take to end, after which it is killed.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// Runs the command, attended. `follow` is called every now and then while it runs.
 pub(super) fn run(
     command: &mut Command,
     log: &Path,
@@ -30,35 +33,52 @@ pub(super) fn run(
     let same = file.try_clone().map_err(at(log))?;
     command.stdin(Stdio::null()).stdout(file).stderr(same).process_group(0);
     let program = command.get_program().to_owned();
+    let _attended = Attended::begin(observer);
     let mut child = command.spawn().map_err(|error| {
         let reason = format!("{}: {error}; expected a build command, as in -- make", program.shown());
         BuildError::Request(reason)
     })?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let _guard = group.and_then(|group| Guard::of(group, lock));
-    let mut is_signalled = false;
+    let mut signalled: Option<Instant> = None;
     let mut shown = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(at(Path::new(&program)))? {
-            if !is_signalled {
+            if signalled.is_none() && !observer.is_stop_wanted() {
                 return Ok(status);
             }
             // What it started may not have heeded the signal.
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
             return Err(BuildError::Interrupted);
         }
-        if observer.is_stop_urgent() {
+        if observer.is_stop_urgent() || signalled.is_some_and(|at| at.elapsed() >= GRACE) {
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-            is_signalled = true;
-        } else if observer.is_stop_wanted() && !is_signalled {
+            signalled = signalled.or_else(|| Some(Instant::now()));
+        } else if observer.is_stop_wanted() && signalled.is_none() {
             let _ = group.map(|group| kill_process_group(group, Signal::TERM));
-            is_signalled = true;
+            signalled = Some(Instant::now());
         }
         if shown.elapsed() >= SHOWN {
             follow();
             shown = Instant::now();
         }
         thread::sleep(PAUSE);
+    }
+}
+
+/// The time in which the command runs.
+struct Attended<'o>(&'o dyn Observer);
+
+impl Attended<'_> {
+    fn begin(observer: &dyn Observer) -> Attended<'_> {
+        observer.attends(true);
+        Attended(observer)
+    }
+}
+
+impl Drop for Attended<'_> {
+    fn drop(&mut self) {
+        self.0.attends(false);
     }
 }
 

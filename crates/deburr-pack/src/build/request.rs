@@ -79,6 +79,9 @@ pub trait Observer {
     fn is_stop_wanted(&self) -> bool;
     /// Whether it is to end at once.
     fn is_stop_urgent(&self) -> bool;
+    /// The build command starts, or has ended. While it runs, who wants to stop is heard, and it is ended first; at any other
+    /// time nothing is lost where this process ends at once.
+    fn attends(&self, is_running: bool);
 }
 
 /// Why a build ended without a pack.

@@ -8,6 +8,7 @@ use crate::args::pack::assemble::Assemble;
 use crate::args::pack::build::Build;
 use crate::cmd::failure::Failure;
 use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
+use crate::output::complaints::complaints;
 use deburr_cpu::Target;
 use deburr_pack::build::{BuildError, BuildRequest, build};
 use deburr_pack::record::{Record, State};
@@ -42,9 +43,10 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         take: options.take.clone(),
         fresh: options.fresh,
     };
-    let interrupts =
-        Interrupts::heed().map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
-    let watcher = Watcher::new(interrupts.stop.clone(), options.quiet);
+    let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
+    let interrupts = Interrupts::heed_at_times(farewell)
+        .map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
+    let watcher = Watcher::new(&interrupts, options.quiet);
     let was_measured = Record::read(&options.output).is_ok_and(|record| !record.measured.is_empty());
     let built = build(&request, &watcher);
     watcher.end();

@@ -1,5 +1,6 @@
 //! What happens in a build → lines on the standard error, and one live line where that is a terminal.
 
+use crate::cmd::interrupt::{Attended, Interrupts};
 use crate::cmd::progress::LiveLine;
 use crate::output::complaints::complaints;
 use anstream::adapter::strip_str;
@@ -12,14 +13,16 @@ use std::io::Write;
 /// Says on the standard error what happens.
 pub(super) struct Watcher {
     stop: Stop,
+    attended: Attended,
     quiet: bool,
     /// While a variant is built.
     live: RefCell<Option<LiveLine>>,
 }
 
 impl Watcher {
-    pub(super) fn new(stop: Stop, quiet: bool) -> Watcher {
-        Watcher { stop, quiet, live: RefCell::new(None) }
+    pub(super) fn new(interrupts: &Interrupts, quiet: bool) -> Watcher {
+        let (stop, attended) = (interrupts.stop.clone(), interrupts.attended.clone());
+        Watcher { stop, attended, quiet, live: RefCell::new(None) }
     }
 
     /// Says what is wrong, or what is to be known in any case.
@@ -108,6 +111,10 @@ impl Observer for Watcher {
 
     fn is_stop_urgent(&self) -> bool {
         self.stop.is_urgent()
+    }
+
+    fn attends(&self, is_running: bool) {
+        self.attended.set(is_running);
     }
 }
 

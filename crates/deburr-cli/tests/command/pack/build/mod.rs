@@ -220,6 +220,42 @@ fn interrupted_build_ends_what_it_started_and_goes_on_next_time() {
 }
 
 #[test]
+fn interrupted_check_ends_at_once_and_a_command_that_is_deaf_is_killed() {
+    let scratch = Scratch::new("pack-deaf");
+    scratch.file("src/sum.c", b"int sum(int a, int b) { return a + b; }\n");
+    let folder = scratch.join("src");
+    let library = "/usr/lib/x86_64-linux-gnu/libc.so.6";
+    // So many files that their check takes far longer than a test waits.
+    let many = format!(
+        "gcc -shared -fPIC -o libsum.so sum.c; mkdir -p $DESTDIR; cp {library} $DESTDIR/0.so; for i in $(seq 1 2000); \
+         do ln $DESTDIR/0.so $DESTDIR/$i.so; done"
+    );
+    let deaf =
+        "trap '' TERM INT; gcc -shared -fPIC -o libsum.so sum.c; touch began; while :; do sleep 0.1; done";
+    let children = |id: u32| fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    for (signal, build) in [("-TERM", many.as_str()), ("-INT", &many), ("-TERM", deaf)] {
+        let _ = fs::remove_dir_all(folder.join("deburr-pack"));
+        let mut running =
+            command(&folder, "x86-64-v3", &["sh", "-ec", build]).stderr(Stdio::piped()).spawn().unwrap();
+        let pack = folder.join("deburr-pack/x86-64-v3");
+        let has_begun = || match build == deaf {
+            true => pack.join("source/began").exists(),
+            false => pack.join("tree/2000.so").exists() && children(running.id()).trim().is_empty(),
+        };
+        let id = running.id();
+        while !has_begun() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(running.try_wait().unwrap().is_none(), "{build}: it ended before");
+        assert!(Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
+        let output = running.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{build}: {}", stderr(&output));
+        assert!(stderr(&output).contains("interrupted; the same command goes on"), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("built and checked"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn file_for_another_architecture_and_build_for_the_host_alone_are_no_variant() {
     let scratch = Scratch::new("pack-foreign");
     scratch.file("src/one.c", b"int one(void) { return 1; }\n");
