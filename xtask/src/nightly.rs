@@ -98,5 +98,9 @@ pub fn run(seconds: u32) -> Result<(), String> {
             Err(fault) => faults.push(format!("nightly: {fault}")),
         }
     }
+    match crate::advisories::age() {
+        Ok(age) => println!("nightly: {age}"),
+        Err(fault) => faults.push(fault),
+    }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }

@@ -55,7 +55,7 @@ fn outer<'a>(expression: &'a str, operators: &[&'static str]) -> Option<(&'a str
     None
 }
 
-/// The locked packages that have an advisory, and those that were never looked up.
+/// The locked packages that have an advisory, and those that are newer than the table.
 pub(crate) fn faults(lock: &Table, advisories: &Table) -> Vec<String> {
     let mut found = Vec::new();
     for package in tables(lock, "package") {
@@ -63,8 +63,10 @@ pub(crate) fn faults(lock: &Table, advisories: &Table) -> Vec<String> {
             continue;
         }
         let (name, version) = (text(package, "name"), text(package, "version"));
-        if !strings(advisories, "crates").contains(&name) {
-            found.push(format!("{name} has not been looked up: `cargo xtask advisories` does"));
+        if !strings(advisories, "crates").contains(&format!("{name} {version}").as_str()) {
+            found.push(format!(
+                "{name} {version} is newer than the table: `cargo xtask advisories` renews it"
+            ));
         }
         let version = Version::parse(version).unwrap_or_else(|error| panic!("{name} {version}: {error}"));
         for advisory in tables(advisories, "advisory").filter(|advisory| text(advisory, "package") == name) {
@@ -141,7 +143,7 @@ fn a_licence_that_is_not_allowed_is_found() {
 
 #[test]
 fn a_version_with_a_fault_and_a_crate_that_is_new_are_found() {
-    let advisories = "crates = [\"a\"]\n[[advisory]]\nid = \"X\"\npackage = \"a\"\npatched = [\">= 1.2.0\"]\nunaffected = [\"< 1.0.0\"]\n";
+    let advisories = "crates = [\"a 0.9.0\", \"a 1.1.0\", \"a 1.2.0\"]\n[[advisory]]\nid = \"X\"\npackage = \"a\"\npatched = [\">= 1.2.0\"]\nunaffected = [\"< 1.0.0\"]\n";
     let of = |name: &str, version: &str| {
         let lock =
             format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"registry\"\n");
@@ -150,5 +152,6 @@ fn a_version_with_a_fault_and_a_crate_that_is_new_are_found() {
     assert_eq!(of("a", "0.9.0"), "");
     assert_eq!(of("a", "1.1.0"), "a 1.1.0: X");
     assert_eq!(of("a", "1.2.0"), "");
-    assert!(of("b", "1.0.0").starts_with("b has not been looked up"));
+    assert!(of("b", "1.0.0").starts_with("b 1.0.0 is newer than the table"));
+    assert!(of("a", "1.3.0").starts_with("a 1.3.0 is newer than the table"));
 }
