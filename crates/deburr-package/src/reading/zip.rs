@@ -13,6 +13,7 @@ use crate::sink::Sink;
 use crate::sniff::{Codec, Found, sniff};
 use crate::tar::LONGEST_NAME;
 use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 /// Reads a zip file.
@@ -36,6 +37,7 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nestin
         && maps_libraries(bytes, &Meter::new(&reader.meter.limits, bytes));
     let mut entries = archive.entries();
     let (mut last, mut encrypted) = (String::new(), 0_u64);
+    let mut taken = Taken::default();
     loop {
         let entry = match entries.next_entry() {
             Ok(Some(entry)) => entry,
@@ -63,12 +65,39 @@ fn members<S: Sink>(reader: &mut Reader<'_, S>, path: &str, bytes: &[u8], nestin
             encrypted += 1;
             continue;
         }
+        if !taken.take(&archive, &entry) {
+            // As Python's zipfile does since CVE-2024-0450.
+            reader.skip(&inner, "zip: its bytes are a part of another member's: refused", true)?;
+            continue;
+        }
         member(reader, &inner, (&archive, is_mapped), &entry, nesting.within())?;
     }
     if encrypted > 0 {
         reader.skip(path, &format!("zip: encrypted members are not read: {encrypted}"), true)?;
     }
     Ok(())
+}
+
+/// The bytes of the members so far, by where they begin: of bytes that several members share, a small file unpacks without an end
+/// (Fifield, "A better zip bomb", WOOT 2019).
+#[derive(Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    /// Takes the bytes of a member; whether they were free. Of bytes that are not there, who reads them complains.
+    fn take(&mut self, archive: &ZipSliceArchive<&[u8]>, record: &ZipFileHeaderRecord<'_>) -> bool {
+        let Ok(entry) = archive.get_entry(record.wayfinder()) else { return true };
+        let (start, end) = entry.compressed_data_range();
+        if start >= end {
+            return true;
+        }
+        let before = self.0.range(..end).next_back();
+        let is_free = before.is_none_or(|(_, taken)| *taken <= start);
+        if is_free {
+            self.0.insert(start, end);
+        }
+        is_free
+    }
 }
 
 /// What a symbolic link leads to, which a zip file holds as the link's bytes; `None` where these cannot be read.

@@ -463,6 +463,25 @@ fn what_follows_the_end_of_a_tar_archive_is_read_on() {
 }
 
 #[test]
+fn members_of_a_zip_that_share_bytes_are_refused() {
+    let [a, b] = objects();
+    for deflated in [true, false] {
+        let mut shared = zip(&[("a.o", &a), ("b.o", &a), ("c.o", &b)], deflated);
+        let central: Vec<usize> =
+            (0..shared.len()).filter(|&at| shared[at..].starts_with(b"PK\x01\x02")).collect();
+        // The second one is where the first one is.
+        shared[central[1] + 42..central[1] + 46].fill(0);
+        let taken = taken(&shared);
+        assert_eq!(taken.paths(), ["p!a.o", "p!c.o"]);
+        let refused =
+            ("p!b.o".to_owned(), "zip: its bytes are a part of another member's: refused".to_owned(), true);
+        assert_eq!(taken.skipped, [refused]);
+    }
+    let empty = zip(&[("a", b""), ("b", b""), ("c.o", &a)], false);
+    assert_eq!(taken(&empty).skipped, [], "no bytes are nobody's");
+}
+
+#[test]
 fn hostile_names_are_text() {
     let [a, _] = objects();
     let bytes = zip(&[("../../etc/\x1b[2J\r\nx", &a), ("/abs!olute", &a)], true);
