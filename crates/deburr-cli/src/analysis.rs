@@ -21,6 +21,10 @@ use deburr_text::ShownPath as _;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// What is looked for in binaries, and by which features they are judged.
 #[derive(Debug)]
@@ -33,6 +37,10 @@ pub(crate) struct Analysis {
     pub(crate) notes_undecided: bool,
     /// Ids of the rules to run.
     pub(crate) rules: Vec<&'static str>,
+    /// Steps that the analysis of a file may take, where the user states it.
+    budget: Option<u64>,
+    /// Whether the time of the run is over.
+    stop: Arc<AtomicBool>,
     /// Those that would run without the configuration.
     rules_left_out: Vec<&'static str>,
     /// Of rules that run where there is a profile, and otherwise do not.
@@ -122,6 +130,8 @@ impl Analysis {
             },
             claims,
             notes_undecided: false,
+            budget: options.budget,
+            stop: Arc::default(),
             when_hot: rules_when_hot(options, &config)?,
             rules_left_out: {
                 let (all, chosen) =
@@ -133,6 +143,16 @@ impl Analysis {
             debug_dirs: debug_dirs(debug_files),
             config,
         })
+    }
+
+    /// Ends all work after some time, which begins now.
+    pub(crate) fn end_after(&self, time: Duration) {
+        let stop = Arc::clone(&self.stop);
+        // Where there is no thread, the run takes the time that it takes.
+        let _ = thread::Builder::new().spawn(move || {
+            thread::sleep(time);
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 
     /// What the configuration does to a run in which it allows so many findings.
@@ -156,6 +176,10 @@ impl Analysis {
         foreign: &[&Knowledge],
         work: impl FnOnce(&[u8], &Request<'_>) -> Result<T, Error>,
     ) -> Result<T, Refusal> {
+        let refused = |reason: String| Refusal { reason, fault: true, kind: None };
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(refused("not checked: the time of the run is over (--max-time)".to_owned()));
+        }
         let arch = arch_of(bytes);
         let debug_file = self
             .debug_dirs
@@ -173,7 +197,6 @@ impl Analysis {
             pythons: held.systems.pythons,
             raised: held.raised_from.as_ref().map(|general| (general.name.as_str(), general.features)),
         });
-        let refused = |reason: String| Refusal { reason, fault: true, kind: None };
         let seen = |profiles: &Profiles| match provenance.jit {
             Some(JitPart { dump, image }) => Ok(profiles.samples_of_jit(dump, &image.extent)),
             None => {
@@ -206,6 +229,8 @@ impl Analysis {
             missing_interpreter,
             notes_undecided: self.notes_undecided,
             strict: self.config.strict,
+            budget: self.budget,
+            stop: Some(&self.stop),
             include_runtime: self.config.include_runtime,
         };
         let fault = |reason: &str| Refusal { reason: reason.to_owned(), fault: true, kind: None };

@@ -1,20 +1,22 @@
 //! The driver: bytes → report. This is the line of the crate on one screen.
 
 use crate::advice;
+use crate::budget::{Budget, default_budget};
 use crate::finding::Finding;
 use crate::front::open;
 use crate::function::Program;
-use crate::function::reach::{Because, Checks, Knowledge, Reach, Verdict};
+use crate::function::reach::{Because, Cause, Checks, Knowledge, Reach, Verdict};
 use crate::guards::Guards;
 use crate::image::{Error, Image, Kind, Linkage, Runtime};
 use crate::insn::sweep::{Mark, Wants};
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
 use crate::reach::verdict::Evaluation;
-use crate::report::{AcrossFinding, Claim, Report, baseline, build, groups, level, weigh};
+use crate::report::{AcrossFinding, Claim, OverBudget, Report, baseline, build, groups, level, weigh};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Needs, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
+use std::sync::Arc;
 
 /// What the analysis of run-time checks wants of the sweep.
 const QUERIES: Wants = Wants::classes(ClassSet::of(&[Class::FeatureQuery]));
@@ -47,7 +49,9 @@ pub(crate) fn examine<T>(
     let rules: Vec<&Rule> = rule::RULES.iter().filter(is_requested).collect();
     let wants = rules.iter().fold(Wants::default(), |wants, rule| wants.union(rule.wants));
     let all_wants = wants.union(QUERIES).union(Wants::classes(marks));
-    let (image, program) = open(bytes, request.debug_file, all_wants)?;
+    let (image, mut program) = open(bytes, request.debug_file, all_wants)?;
+    program.limit(budget(request, &program));
+    let program = program;
 
     // Where nothing is above the first level, there is nothing to guard; and code made at run time is for one CPU alone.
     // But a program that tests what the CPU has may refuse to start.
@@ -61,6 +65,7 @@ pub(crate) fn examine<T>(
         Checks::find(&image, linkage, &program, request.foreign, how, request.families)
     });
     let evaluation = linkage.as_ref().zip(checks.as_ref());
+    let evaluation = evaluation.filter(|_| !program.budget().is_spent());
     let evaluation =
         evaluation.and_then(|(linkage, checks)| Evaluation::of(&image, linkage, &program, checks));
     let judge = |permitted: FeatureSet| {
@@ -80,6 +85,15 @@ pub(crate) fn examine<T>(
     };
     let verdicts = judge(deburr_cpu::first_level(image.arch));
     let above_baseline = request.baseline.map(judge).unwrap_or_default();
+    let mut over_budget = OverBudget { steps: program.budget().most(), ..OverBudget::default() };
+    let (mut verdicts, mut above_baseline) = (verdicts, above_baseline);
+    drop(evaluation);
+    over_budget.checks = program.budget().end_of_checks() && checks.is_some();
+    let checks = checks.filter(|_| !over_budget.checks);
+    if over_budget.checks {
+        verdicts.iter_mut().chain(&mut above_baseline).for_each(leave_to_budget);
+    }
+    let (verdicts, above_baseline) = (verdicts, above_baseline);
 
     let refusal = checks.as_ref().and_then(|checks| checks.refusal.as_ref());
 
@@ -103,7 +117,7 @@ pub(crate) fn examine<T>(
         named: request.named,
         shared: Shared::default(),
     };
-    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| (rule.check)(&context)).collect();
+    let mut findings = within_budget(&rules, &context, &mut over_budget);
     drop_where_unoptimised(&mut findings, &context);
     findings.sort_by_key(|finding| (finding.at, finding.rule));
 
@@ -150,10 +164,51 @@ pub(crate) fn examine<T>(
         Needs::Shapes | Needs::Assertions => !request.made_at_run_time,
     };
     let needs: Vec<Needs> = needs.filter(is_there).collect();
+    over_budget.stopped = program.budget().is_stopped();
+    report.over_budget = over_budget.is_any().then_some(over_budget);
     report.facts = (!needs.is_empty()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))
+}
+
+/// What the analyses of a file may cost.
+fn budget(request: &Request<'_>, program: &Program) -> Budget {
+    let most = request.budget.unwrap_or_else(|| default_budget(program.coverage.executable));
+    Budget::of(most, request.stop.map(Arc::clone))
+}
+
+/// What rules find. A rule in which the budget was spent, and one that needs more of it, has found nothing: of a part of a graph, a
+/// rule could say what is not so.
+fn within_budget(rules: &[&Rule], context: &Context<'_>, over_budget: &mut OverBudget) -> Vec<Finding> {
+    let budget = context.program.budget();
+    let mut findings = Vec::new();
+    for rule in rules {
+        budget.was_wanted();
+        let before = budget.taken();
+        let found = (rule.check)(context);
+        if budget.is_spent() && (budget.taken() > before || budget.was_wanted()) {
+            over_budget.rules.push(rule.id.into());
+        } else {
+            findings.extend(found);
+        }
+    }
+    findings
+}
+
+/// Leaves open what was judged by a part of what there is to know.
+fn leave_to_budget(verdict: &mut Verdict) {
+    let because = Some(Because::of_file(Cause::Budget));
+    let (reach, guard, contradiction) = (Reach::Unknown, None, None);
+    *verdict = Verdict {
+        reach,
+        because,
+        guard,
+        contradiction,
+        path: Vec::new(),
+        gaps: Vec::new(),
+        ..verdict.clone()
+    };
 }
 
 /// Drops what rules say of an optimiser's work in functions that none has seen.
@@ -202,7 +257,10 @@ pub fn across(files: &[FileFacts], rules: Option<&[&str]>) -> Vec<AcrossFinding>
 /// # Errors
 /// [`Error`], where the bytes are no ELF file that deburr reads.
 pub fn learn(bytes: &[u8], request: &Request<'_>) -> Result<Knowledge, Error> {
-    let (image, program) = open(bytes, request.debug_file, QUERIES)?;
+    let (image, mut program) = open(bytes, request.debug_file, QUERIES)?;
+    program.limit(budget(request, &program));
     let linkage = Linkage::parse(&image);
-    Ok(Knowledge::learn(&image, &linkage, &program, request.foreign))
+    let knowledge = Knowledge::learn(&image, &linkage, &program, request.foreign);
+    // Half of what it shows might be wrong.
+    Ok(if program.budget().is_spent() { Knowledge::default() } else { knowledge })
 }

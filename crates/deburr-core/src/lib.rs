@@ -49,6 +49,7 @@
 pub mod address;
 pub mod advice;
 pub mod benchmark;
+mod budget;
 pub mod check;
 mod danger;
 pub mod diff;
@@ -81,6 +82,7 @@ pub mod image;
 pub mod insn;
 
 pub use address::Svma;
+pub use budget::default_budget;
 pub use check::{across, check, learn};
 pub use danger::StatedClaim;
 pub use diff::{compare, inspect, inspect_with_code};

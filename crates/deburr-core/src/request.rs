@@ -5,6 +5,8 @@ use crate::function::reach::{Families, Knowledge};
 use crate::profile::Samples;
 use deburr_cpu::FeatureSet;
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What is requested of a check.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,6 +54,11 @@ pub struct Request<'a> {
     pub include_runtime: bool,
     /// Whether a claim is held to what is not proven by notes; see `strict`.
     pub notes_undecided: bool,
+    /// Steps that the analyses of the file may take together; `None`: [`default_budget`](crate::default_budget) of its code. Where
+    /// they are spent, what depends on them is undecided; see [`Report::over_budget`](crate::Report::over_budget).
+    pub budget: Option<u64>,
+    /// What ends the analyses as a spent budget does, once it is true.
+    pub stop: Option<&'a Arc<AtomicBool>>,
     /// Whether what is only presumed counts as unknown, and whether a claim is also held to what is not proven.
     pub strict: bool,
 }

@@ -61,13 +61,13 @@ impl Checked {
     }
 }
 
-/// Checks all programs and shared libraries of a tree. `follow` gets how many are checked, and how many there are.
+/// Checks all programs and shared libraries of a tree. `budget`: the steps that each may take, as [`Request::budget`]. `follow` gets how many are checked, and how many there are.
 ///
 /// # Errors
 /// A file or folder that cannot be read.
 pub fn check_tree(
     tree: &Path,
-    target: &Target,
+    (target, budget): (&Target, Option<u64>),
     follow: &mut dyn FnMut(usize, usize),
 ) -> Result<Checked, (PathBuf, io::Error)> {
     let paths = binaries(tree).map_err(|error| (tree.to_owned(), error))?;
@@ -75,7 +75,7 @@ pub fn check_tree(
     for (index, path) in paths.iter().enumerate() {
         let whole = tree.join(path);
         let bytes = fs::read(&whole).map_err(|error| (whole, error))?;
-        let checked = check_file(path.clone(), &bytes, target);
+        let checked = check_file(path.clone(), &bytes, (target, budget));
         all.faults.extend(checked.faults);
         all.present = all.present.union(checked.present);
         follow(index + 1, paths.len());
@@ -83,14 +83,18 @@ pub fn check_tree(
     Ok(all)
 }
 
-/// Checks a file.
-pub fn check_file(path: PathBuf, bytes: &[u8], target: &Target) -> Checked {
+/// Checks a file; the budget as in [`check_tree`].
+pub fn check_file(path: PathBuf, bytes: &[u8], (target, budget): (&Target, Option<u64>)) -> Checked {
     let whole = |message: String| Checked {
         faults: vec![Fault { path: path.clone(), function: None, message }],
         present: FeatureSet::EMPTY,
     };
-    let request =
-        Request { baseline: Some(target.features), rules: Some(&["above-baseline"]), ..Request::default() };
+    let request = Request {
+        baseline: Some(target.features),
+        rules: Some(&["above-baseline"]),
+        budget,
+        ..Request::default()
+    };
     let report = match check(bytes, &request) {
         Ok(report) => report,
         Err(error) => return whole(format!("cannot be checked: {error}")),
@@ -101,6 +105,9 @@ pub fn check_file(path: PathBuf, bytes: &[u8], target: &Target) -> Checked {
     };
     if report.arch != arch {
         return whole(format!("is for {}, not for {}; use a compiler for {arch}", report.arch, target.name));
+    }
+    if let Some(over_budget) = report.over_budget.filter(|over_budget| over_budget.checks) {
+        return whole(over_budget.sentence());
     }
     let fault = |finding: deburr_core::report::PlacedFinding| Fault {
         path: path.clone(),

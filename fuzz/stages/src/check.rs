@@ -47,6 +47,9 @@ pub fn check(data: &[u8]) {
         include_runtime: choice.bit(6),
         notes_undecided: false,
         strict: false,
+        // Some are spent amid the checks, some amid the rules.
+        budget: choice.bit(1).then_some(bytes.len() as u64 * 4),
+        stop: None,
     };
     let Ok(report) = check_file(bytes, &request) else { return };
     hold_of_report(&report, &request);

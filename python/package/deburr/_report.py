@@ -26,6 +26,7 @@ __all__ = [
     "FileClaim",
     "FileOffered",
     "FileOnBaseline",
+    "FileOverBudget",
     "FilePresumption",
     "FilePresumptionCopies",
     "FilePresumptionNames",
@@ -187,6 +188,8 @@ class Statistics:
     """Findings that deburr.toml allows; the other counts of findings are without them."""
     findings_by_rule: Mapping[str, int]
     findings_by_severity: Mapping[str, int]
+    files_over_budget: int | None = None
+    """Files with over_budget; absent where there are none."""
     excluded_files: int | None = None
     """Files and members of packages that --exclude leaves out."""
     runtime_findings: int | None = None
@@ -209,6 +212,7 @@ class Statistics:
             undecoded_bytes=it['undecoded_bytes'],
             functions=it['functions'],
             allowed=it['allowed'],
+            files_over_budget=it.get('files_over_budget'),
             excluded_files=it.get('excluded_files'),
             runtime_findings=it.get('runtime_findings'),
             findings_by_rule=it['findings_by_rule'],
@@ -395,6 +399,31 @@ class FileProfile:
             share=it['share'],
             lost=it['lost'],
             functions=tuple(FileProfileFunctions._of(one) for one in it['functions']),
+        )
+
+
+@dataclass(frozen=True)
+class FileOverBudget:
+    """What the budget of the file's analyses (--budget, --max-time) was too small for: absent where it was
+    not."""
+
+    steps: int
+    """The steps that there were."""
+    stopped: bool
+    """Whether the time of the run (--max-time) ended the analyses."""
+    checks: bool
+    """Whether the run-time checks were not analysed: what depends on them is undecided, with the cause
+    budget."""
+    rules: tuple[str, ...]
+    """Rules that found nothing, whatever there is."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> FileOverBudget:
+        return cls(
+            steps=it['steps'],
+            stopped=it['stopped'],
+            checks=it['checks'],
+            rules=tuple(it['rules']),
         )
 
 
@@ -835,7 +864,7 @@ class IsaGroup:
 
     id: str
     """Unique in the file."""
-    because: Literal['unknown-test', 'another-file', 'named-query', 'resolver-elsewhere', 'pointer-stored', 'pointer-table', 'address-escapes', 'exported-beside-checks', 'granted-by-system', 'go-runtime', 'no-function-bounds', 'limit-of-analysis']
+    because: Literal['unknown-test', 'another-file', 'named-query', 'resolver-elsewhere', 'pointer-stored', 'pointer-table', 'address-escapes', 'exported-beside-checks', 'granted-by-system', 'go-runtime', 'no-function-bounds', 'limit-of-analysis', 'budget']
     """unknown-test: a branch depends on the CPU in a manner that is not followed. another-file: the test or
     the pointer depends on a function of another file. named-query: the test depends on a function of the file
     that reports the CPU by its name, and how it learns that is not followed. resolver-elsewhere: resolvers of
@@ -843,7 +872,8 @@ class IsaGroup:
     passes on the address. pointer-table: data holds the address. address-escapes: code makes the address, and
     where that goes is not seen. exported-beside-checks: others may call it, and may have to test. granted-by-
     system: the system hands out what it works on. go-runtime: Go's run-time library chooses. no-function-
-    bounds: code of no known function refers to it. limit-of-analysis: too far, too large or too tangled."""
+    bounds: code of no known function refers to it. limit-of-analysis: too far, too large or too tangled.
+    budget: the budget of the file was spent before."""
     level: str
     """The smallest level that covers what its functions need."""
     count: int
@@ -981,7 +1011,7 @@ class IsaFunction:
     near: str | None = None
     """Where the function is, if it has no name: after the nearest one that has (foo+0x40), which it need not
     belong to."""
-    because: Literal['unknown-test', 'another-file', 'named-query', 'resolver-elsewhere', 'pointer-stored', 'pointer-table', 'address-escapes', 'exported-beside-checks', 'granted-by-system', 'go-runtime', 'no-function-bounds', 'limit-of-analysis'] | None = None
+    because: Literal['unknown-test', 'another-file', 'named-query', 'resolver-elsewhere', 'pointer-stored', 'pointer-table', 'address-escapes', 'exported-beside-checks', 'granted-by-system', 'go-runtime', 'no-function-bounds', 'limit-of-analysis', 'budget'] | None = None
     """Why it is unknown."""
     group: str | None = None
     """The id, in isa_groups, of the functions that are unknown for the same reason."""
@@ -1223,6 +1253,9 @@ class File:
     missing_libraries: tuple[str, ...] | None = None
     """With --closure: shared libraries that the file needs, itself or through others, and that were not
     found."""
+    over_budget: FileOverBudget | None = None
+    """What the budget of the file's analyses (--budget, --max-time) was too small for: absent where it was
+    not."""
     profile: FileProfile | None = None
     """With --profile, where the profile has the file: what it saw of it. Findings are in the order of their
     weights then."""
@@ -1268,6 +1301,7 @@ class File:
             closure=None if it.get('closure') is None else tuple(it['closure']),
             claim=None if it.get('claim') is None else FileClaim._of(it['claim']),
             missing_libraries=None if it.get('missing_libraries') is None else tuple(it['missing_libraries']),
+            over_budget=None if it.get('over_budget') is None else FileOverBudget._of(it['over_budget']),
             faults=tuple(it['faults']),
             profile=None if it.get('profile') is None else FileProfile._of(it['profile']),
         )

@@ -40,7 +40,7 @@ class ScanSummary:
     kept: int
     """Of these, those whose rows were kept from an earlier scan."""
     checked: int
-    """Of these, the others."""
+    """Of the others, those that were checked as a whole."""
     bytes_checked: int
     """Bytes of those that were checked, as the archive has them: not unpacked."""
     shard: str

@@ -145,7 +145,7 @@ fn decoders_stay_in_insn_and_object_stays_in_image() {
 
 /// The core's stages, in groups: each names only what is in earlier groups, and nothing else of its own.
 const STAGES: [&[&str]; 14] = [
-    &["address", "engine", "pattern"],
+    &["address", "budget", "engine", "pattern"],
     &["image", "insn"],
     &["function"],
     &["reach"],

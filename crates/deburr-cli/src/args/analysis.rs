@@ -1,6 +1,7 @@
 //! The options of an analysis, shared by the verbs that look into binaries.
 
-use super::offers;
+use super::values::amounts::steps;
+use super::values::offers;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -28,6 +29,12 @@ pub(crate) struct AnalysisOptions {
     /// Also run rules in preview, which guess or rarely matter
     #[arg(long, help_heading = "Rules")]
     pub(crate) preview: bool,
+    /// Steps that the analysis of a file may take [default: by its size]
+    ///
+    /// Such as 500M. What is not analysed within them is undecided, and named. A step is an instruction that is decoded for a graph
+    /// or followed on abstract values, or a value that is joined with another path's; the default is 3 for each byte of code, and 10 million at least.
+    #[arg(long, hide_short_help = true, value_name = "STEPS", value_parser = steps, help_heading = "Input")]
+    pub(crate) budget: Option<u64>,
     /// The configuration [default: deburr.toml in the current folder or the nearest above it]
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,

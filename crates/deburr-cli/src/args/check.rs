@@ -7,8 +7,10 @@ use super::batch::Batch;
 use super::batch::Scope;
 use super::fail_on::FailOn;
 use super::format::{Destination, FormatParser, ReportFormat};
+use super::values::amounts::time;
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The options of `deburr check`.
 #[derive(Debug, Args)]
@@ -149,6 +151,11 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) batch: Batch,
+    /// Time for the whole run, such as 90s or 10m; for CI
+    ///
+    /// What is not checked by then is told: a file that is at work is undecided, and any other one is a failure.
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = time, help_heading = "Input")]
+    pub(crate) max_time: Option<Duration>,
     /// Also read needed shared libraries, for their checks
     ///
     /// Checks of the CPU in a library guard code of the files that call it.

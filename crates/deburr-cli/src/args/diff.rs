@@ -5,8 +5,10 @@ use super::batch::Batch;
 use super::batch::Scope;
 use super::fail_on::FailOn;
 use super::format::{DiffFormat, FormatParser, Formatted};
+use super::values::amounts::time;
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The options of `deburr diff`.
 #[derive(Debug, Args)]
@@ -76,6 +78,11 @@ pub(crate) struct Diff {
 
     #[command(flatten)]
     pub(crate) batch: Batch,
+    /// Time for the whole run, such as 90s or 10m; for CI
+    ///
+    /// What is not checked by then is told: a file that is at work is undecided, and any other one is a failure.
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = time, help_heading = "Input")]
+    pub(crate) max_time: Option<Duration>,
 }
 
 impl Diff {

@@ -1,7 +1,7 @@
 //! The options of `deburr try`.
 
 use super::format::Format;
-use super::offers;
+use super::values::offers;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 
 use super::batch::Batch;
 use super::format::Format;
-use super::offers;
+use super::values::offers;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueEnum};
 use deburr_core::Svma;

@@ -16,16 +16,17 @@ pub(crate) mod fail_on;
 mod files;
 pub(crate) mod fix;
 pub(crate) mod format;
-mod offers;
 pub(crate) mod pack;
 pub(crate) mod record;
 pub(crate) mod show;
 pub(crate) mod tables;
+mod values;
 
 use check::Check;
 use clap::{Parser, Subcommand, ValueEnum};
 use format::{Format, When};
 use std::ffi::OsString;
+use values::offers;
 
 /// A linter for machine code.
 ///

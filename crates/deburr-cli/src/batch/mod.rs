@@ -23,15 +23,21 @@ use crate::input::closure::Closures;
 use crate::input::content::Content;
 use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::InputFile;
+use crate::render::line::fit_middle;
 use crate::system_error::error_text;
 use board::{Board, Seat};
 use crew::{Crew, skipped};
 use deburr_package::{Reading, appended};
+use deburr_text::ShownPath as _;
 use outcome::{Outcome, Product};
 use plan::BatchPlan;
-use progress::Meter;
+use progress::{AtWork, Life, Meter};
 use std::io::{Cursor, Read};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Columns of the name of a file next to the bar.
+const LONGEST_NAME: usize = 40;
 
 /// Checks all files, and hands each one's outcomes to `emit` with its number, in order; an error of `emit`
 /// ends the run.
@@ -53,13 +59,22 @@ pub(crate) fn check_all<P: Product, E>(
     let workers = if packages { plan.threads } else { plan.threads.min(files.len()) };
     if workers <= 1 && !packages {
         let _here = pool_of_this_thread();
-        return files.iter().enumerate().try_for_each(|(turn, file)| emit(turn, crew.check_file(file)));
+        return files.iter().enumerate().try_for_each(|(turn, file)| {
+            let life = Life::new(progress, file.path.shown().into_owned());
+            let outcomes = crew.check_file(file);
+            drop(life);
+            emit(turn, outcomes)
+        });
     }
     let board = Board::new(files.len(), |member| crew.check_member(member));
+    let at_work = AtWork::default();
     let work = || {
         while let Some(mut seat) = board.next_file() {
             let Some(file) = files.get(seat.turn()) else { return };
+            let turn = seat.turn();
+            at_work.begins(turn);
             let outcomes = crew.check_at(file, &mut seat);
+            at_work.ends(turn);
             seat.end(outcomes);
         }
     };
@@ -70,23 +85,30 @@ pub(crate) fn check_all<P: Product, E>(
         // Files say little where some are packages.
         let by_bytes = files.iter().any(|file| file.content.is_package());
         let (length, template) = match by_bytes {
-            true => (files.iter().map(|file| file.size).sum(), "{wide_bar} {bytes}/{total_bytes}"),
-            false => (files.len() as u64, "{wide_bar} {pos}/{len}"),
+            true => (files.iter().map(|file| file.size).sum(), "{wide_bar} {msg}{bytes}/{total_bytes}"),
+            false => (files.len() as u64, "{wide_bar} {msg}{pos}/{len}"),
         };
         let mut meter = Meter::new(progress, length, template);
+        let longest = || {
+            let path = |(turn, time): (usize, Duration)| {
+                let path = files.get(turn)?.path.shown().into_owned();
+                Some(format!("{}: {} s, ", fit_middle(&path, Some(LONGEST_NAME)), time.as_secs()))
+            };
+            at_work.longest().and_then(path).unwrap_or_default()
+        };
         for turn in 0..files.len() {
             let mut piece = 0;
             let done =
                 |files: usize| if by_bytes { board.bytes.load(Ordering::Relaxed) } else { files as u64 };
-            while let Some(outcomes) = board.emit(turn, piece, || meter.show(done(turn), String::new)) {
+            while let Some(outcomes) = board.emit(turn, piece, || meter.show(done(turn), longest)) {
                 piece += 1;
-                meter.show(done(turn), String::new);
+                meter.show(done(turn), longest);
                 if let Err(error) = meter.with_bar_hidden(|| emit(turn, outcomes)) {
                     board.stop();
                     return Err(error);
                 }
             }
-            meter.show(done(turn + 1), String::new);
+            meter.show(done(turn + 1), longest);
         }
         meter.finish();
         Ok(())

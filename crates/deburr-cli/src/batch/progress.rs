@@ -3,8 +3,10 @@
 
 use crate::args::batch::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -57,6 +59,31 @@ impl Meter {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The files that are at work, by their numbers, each with when it began.
+#[derive(Debug, Default)]
+pub(crate) struct AtWork(Mutex<BTreeMap<usize, Instant>>);
+
+impl AtWork {
+    pub(crate) fn begins(&self, turn: usize) {
+        self.began().insert(turn, Instant::now());
+    }
+
+    pub(crate) fn ends(&self, turn: usize) {
+        self.began().remove(&turn);
+    }
+
+    /// The one that takes the longest, and how long that is by now, where it is long.
+    pub(crate) fn longest(&self) -> Option<(usize, Duration)> {
+        let began = self.began();
+        let (turn, since) = began.iter().min_by_key(|(_, since)| **since)?;
+        Some((*turn, since.elapsed())).filter(|(_, time)| *time >= PATIENCE)
+    }
+
+    fn began(&self) -> MutexGuard<'_, BTreeMap<usize, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

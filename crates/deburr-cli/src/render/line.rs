@@ -13,7 +13,7 @@ pub(super) fn fit(text: &str, room: Option<usize>) -> String {
 }
 
 /// The beginning and the end of a text that is too long.
-pub(super) fn fit_middle(text: &str, room: Option<usize>) -> String {
+pub(crate) fn fit_middle(text: &str, room: Option<usize>) -> String {
     let length = text.chars().count();
     match room {
         Some(room) if length > room && room > 2 => {

@@ -7,6 +7,7 @@ mod agreement;
 mod answers;
 mod archives;
 mod bench;
+mod bounds;
 mod claims;
 mod compare;
 mod configured;

@@ -152,10 +152,11 @@ impl Graph {
             let mut seen = vec![false; self.blocks.len()];
             let mut ranks = vec![0; self.blocks.len()];
             let mut next = 0..;
+            let mut indirect = orphans.as_slice();
             // What only a callee that throws leads to comes last.
             for entry in 0..self.blocks.len() {
                 let mut reached = Vec::new();
-                self.visit(entry, &orphans, &mut seen, &mut reached);
+                self.visit(entry, &mut indirect, &mut seen, &mut reached);
                 for (block, number) in reached.into_iter().rev().zip(&mut next) {
                     if let Some(rank) = ranks.get_mut(block) {
                         *rank = number;
@@ -166,24 +167,23 @@ impl Graph {
         })
     }
 
-    /// Appends the unseen blocks reached from `entry`, in postorder. `indirect`: where indirect jumps lead.
+    /// Appends the unseen blocks reached from `entry`, in postorder. `indirect`: where indirect jumps lead, without those that one
+    /// has led to already: they are seen, and not looked at again for each jump.
     pub(super) fn visit(
         &self,
         entry: usize,
-        indirect: &[usize],
+        indirect: &mut &[usize],
         seen: &mut [bool],
         postorder: &mut Vec<usize>,
     ) {
         let mut see = |block: usize| seen.get_mut(block).is_some_and(|seen| !std::mem::replace(seen, true));
-        let successors = |block: usize| {
-            let block = self.blocks.get(block);
-            let is_indirect = block.and_then(Block::last).is_some_and(|last| last.flow == Flow::IndirectJump);
-            let direct = block.into_iter().flat_map(|block| &block.successors);
-            direct.chain(if is_indirect { indirect } else { &[] })
-        };
+        let successors =
+            |block: usize| self.blocks.get(block).into_iter().flat_map(|block| &block.successors);
         let mut path: Vec<_> = see(entry).then(|| (entry, successors(entry))).into_iter().collect();
         while let Some((block, successors_left)) = path.last_mut() {
-            match successors_left.next() {
+            let direct = successors_left.next();
+            let is_indirect = direct.is_none() && self.is_indirect(*block);
+            match if is_indirect { indirect.split_off_first() } else { direct } {
                 Some(&next) => path.extend(see(next).then(|| (next, successors(next)))),
                 None => {
                     postorder.push(*block);
@@ -301,9 +301,14 @@ pub(super) fn window(extent: Extent, around: Svma) -> Extent {
     Extent { start: low, end: Svma(around.0.saturating_add(WINDOW)).min(extent.end) }
 }
 
-/// Every instruction of a range, without its data; undecodable bytes are passed over.
+/// Every instruction of a range, without its data; undecodable bytes are passed over. None where the budget is spent.
 fn decode_all(image: &Image<'_>, program: &Program, extent: Extent) -> Vec<Insn> {
-    decode_run(image, program, extent).collect()
+    if !program.budget().has_any() {
+        return Vec::new();
+    }
+    let insns: Vec<Insn> = decode_run(image, program, extent).collect();
+    program.budget().take(insns.len());
+    insns
 }
 
 /// Decodes every instruction of a range, one by one, as [`decode_all`] does.

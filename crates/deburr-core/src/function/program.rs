@@ -6,6 +6,7 @@
 use super::coverage::Coverage;
 use crate::address::CodeOffset;
 use crate::address::Extent;
+use crate::budget::Budget;
 use crate::image::{Image, Symbol};
 use crate::insn::FeatureGroup;
 use crate::insn::sweep::{BackEdge, ComputingLoop, Edge, FeatureHit, Mark, Reference, Sweep};
@@ -63,6 +64,8 @@ pub struct Program {
     before_page: Vec<u32>,
     /// Every executable byte, accounted for.
     pub coverage: Coverage,
+    /// What its analyses may cost.
+    budget: Budget,
 }
 
 impl Program {
@@ -81,7 +84,17 @@ impl Program {
             before_page.resize(before_page.len().max(pages(function.end)), before + 1);
         }
         let (chunk_starts, chunks) = chunks.into_iter().unzip();
-        Program { functions, data, chunks, chunk_starts, before_page, coverage }
+        Program { functions, data, chunks, chunk_starts, before_page, coverage, budget: Budget::default() }
+    }
+
+    /// Sets what its analyses may cost.
+    pub(crate) fn limit(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// What its analyses may cost.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// All functions and parts, by address.

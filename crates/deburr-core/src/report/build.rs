@@ -87,6 +87,7 @@ pub(crate) fn describe(image: &Image<'_>, program: &Program) -> Report {
         missing_libraries: Vec::new(),
         claim: None,
         facts: None,
+        over_budget: None,
         faults: image.faults.clone(),
     }
 }

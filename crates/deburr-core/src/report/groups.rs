@@ -91,7 +91,9 @@ fn isa_group(
 const fn settlement(cause: Cause, has_closure: bool) -> Settlement {
     match cause {
         Cause::AnotherFile if !has_closure => Settlement::Closure,
-        Cause::GoRuntime | Cause::NoFunctionBounds | Cause::LimitOfAnalysis => Settlement::Run,
+        Cause::GoRuntime | Cause::NoFunctionBounds | Cause::LimitOfAnalysis | Cause::Budget => {
+            Settlement::Run
+        }
         _ => Settlement::Guard,
     }
 }

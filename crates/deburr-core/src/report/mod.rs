@@ -23,9 +23,9 @@ pub use answer::{Answer, OnBaseline, UnreadPayload};
 pub use fingerprint::Fingerprints;
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
-    HotFunction, IsaFunction, IsaGroup, NeededBy, Offered, OtherPlace, PlacedFinding, PresumedCopy,
-    PresumedNames, Presumption, Profiled, Refusal, Report, Root, RunsOn, SCHEMA_VERSION, Settlement, Step,
-    ThreadCost, Tried, TriedRuns,
+    HotFunction, IsaFunction, IsaGroup, NeededBy, Offered, OtherPlace, OverBudget, PlacedFinding,
+    PresumedCopy, PresumedNames, Presumption, Profiled, Refusal, Report, Root, RunsOn, SCHEMA_VERSION,
+    Settlement, Step, ThreadCost, Tried, TriedRuns,
 };
 pub use names::FunctionNames;
 pub(crate) use names::{name_at, near, place_of};

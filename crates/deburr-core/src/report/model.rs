@@ -870,8 +870,42 @@ pub struct Report {
     /// What comparisons with other files need, where a rule compares files; see [`crate::across`].
     #[serde(skip)]
     pub facts: Option<FileFacts>,
+    /// What the budget of the analyses was too small for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_budget: Option<OverBudget>,
     /// Faults met in the file that did not stop the check.
     pub faults: Vec<String>,
+}
+
+/// What the budget of a file's analyses was too small for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverBudget {
+    /// The steps that there were.
+    pub steps: u64,
+    /// Whether the analyses were ended before they had taken them, by the caller's wish.
+    pub stopped: bool,
+    /// Whether the run-time checks were not analysed: what depends on them is undecided.
+    pub checks: bool,
+    /// Ids of the rules that found nothing, whatever there is.
+    pub rules: Vec<Cow<'static, str>>,
+}
+
+impl OverBudget {
+    /// Whether it was too small for anything.
+    pub(crate) fn is_any(&self) -> bool {
+        self.checks || !self.rules.is_empty()
+    }
+
+    /// A sentence, for people: `its 400000 steps are spent (--budget), and not analysed are: run-time checks, llsc-loop`.
+    pub fn sentence(&self) -> String {
+        let rules = (!self.rules.is_empty()).then(|| self.rules.join(", "));
+        let checks = self.checks.then(|| "run-time checks".to_owned());
+        let what = checks.into_iter().chain(rules).collect::<Vec<_>>().join(", ");
+        match self.stopped {
+            true => format!("the time of the run is over (--max-time), and not analysed are: {what}"),
+            false => format!("its {} steps are spent (--budget), and not analysed are: {what}", self.steps),
+        }
+    }
 }
 
 impl Report {

@@ -22,7 +22,7 @@ pub fn check_sources(
     for source in &request.sources {
         let level = source.level.as_str();
         let target = Target { name: source.level.clone(), arch: source.arch, features: source.features };
-        let checked = check_tree(&source.tree, &target, &mut |done, all| follow(level, done, all))
+        let checked = check_tree(&source.tree, (&target, None), &mut |done, all| follow(level, done, all))
             .map_err(|(path, error)| AssembleError::Io(path, error))?;
         let others = request.sources.iter().map(|other| (other.level.as_str(), other.features));
         if let Some(below) = checked.nothing_above(source.features, others) {

@@ -187,7 +187,7 @@ impl Variant<'_> {
             return Ok(State::Failed);
         }
         self.take(&copy, &tree)?;
-        let checked = check_tree(&tree, self.target, &mut |done, all| {
+        let checked = check_tree(&tree, (self.target, self.request.budget), &mut |done, all| {
             self.is_at(Stage::Checks { done, all });
         })
         .map_err(|(path, error)| BuildError::Io(path, error))?;

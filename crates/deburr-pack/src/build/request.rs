@@ -29,6 +29,8 @@ pub struct BuildRequest {
     pub take: Vec<PathBuf>,
     /// Whether variants that are done are built again.
     pub fresh: bool,
+    /// The steps that the check of each file may take; `None`: by its size.
+    pub budget: Option<u64>,
 }
 
 /// Something that happened.

@@ -366,5 +366,15 @@ impl Rowed for Files {
         may("faults", TEXTS, "faults that did not stop the check", "files[].faults", |row| {
             row.texts(|it| &it.faults)
         }),
+        may(
+            "over_budget",
+            TEXT,
+            "what its analyses had too small a budget for",
+            "files[].over_budget",
+            |row| match row.report().and_then(|it| it.over_budget.as_ref()) {
+                Some(over_budget) => Cell::Text(over_budget.sentence().into()),
+                None => Cell::Null,
+            },
+        ),
     ];
 }

@@ -1,6 +1,7 @@
 //! The options of `deburr pack build`.
 
 use super::layout::Layout;
+use crate::args::values::amounts::steps;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +52,9 @@ pub(crate) struct Build {
     /// Build all variants again, from new copies
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Steps for the check of a file, as in deburr check [default: by its size]
+    #[arg(long, hide_short_help = true, value_name = "STEPS", value_parser = steps)]
+    pub(crate) budget: Option<u64>,
     /// Show faults only
     #[arg(short, long)]
     pub(crate) quiet: bool,

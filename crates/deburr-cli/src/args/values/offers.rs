@@ -7,19 +7,19 @@ use std::ffi::OsStr;
 
 /// Reads any text; shells offer the names.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Offers(fn() -> Vec<String>);
+pub(crate) struct Offers(fn() -> Vec<String>);
 
 /// The rules.
-pub(super) const RULE: Offers = Offers(|| RULES.iter().map(|rule| rule.id.to_owned()).collect());
+pub(crate) const RULE: Offers = Offers(|| RULES.iter().map(|rule| rule.id.to_owned()).collect());
 
 /// What `--target` takes.
-pub(super) const MACHINE: Offers = Offers(|| machines(&["native"]));
+pub(crate) const MACHINE: Offers = Offers(|| machines(&["native"]));
 
 /// What `--target` of `fix` and `--cpu` of `try` take.
-pub(super) const NAMED_MACHINE: Offers = Offers(|| machines(&[]));
+pub(crate) const NAMED_MACHINE: Offers = Offers(|| machines(&[]));
 
 /// What `--baseline` takes.
-pub(super) const BASELINE: Offers = Offers(|| machines(&["native", crate::names::CLAIM]));
+pub(crate) const BASELINE: Offers = Offers(|| machines(&["native", crate::names::CLAIM]));
 
 /// Levels and CPUs, and some names more.
 fn machines(more: &[&str]) -> Vec<String> {

@@ -148,6 +148,7 @@ pub(crate) fn run(options: &Check, color: When, ends: &mut Ends<'_>) -> Result<u
         let _ = writeln!(complaints, "deburr: configuration: {}", configuration.line());
     }
     warn(complaints, &stale_guards, &remarks);
+    warn_of_budget(complaints, &totals.over_budget);
     if let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.checked == Share::default()) {
         let _ = writeln!(complaints, "deburr: warning: {}", elsewhere.nowhere());
     }
@@ -191,6 +192,9 @@ fn tell_left_out(complaints: &mut dyn Write, unclaimed: u64, not_compared: u64) 
 fn planned(options: &Check, complaints: &mut dyn Write) -> Result<BatchPlan, String> {
     let of_files = BatchPlan::new(&options.analysis, &options.batch)?.within(&options.scope);
     let mut plan = BatchPlan { closure: options.closure, root: options.root.clone(), ..of_files };
+    if let Some(time) = options.max_time {
+        plan.analysis.end_after(time);
+    }
     let config = &mut plan.analysis.config;
     config.strict |= options.strict;
     let failing = Failing::chosen(&options.fail_on, config.fail_on, config.strict)?;
@@ -223,6 +227,18 @@ fn warn(complaints: &mut dyn Write, stale_guards: &[StaleGuard], remarks: &Remar
             complaints,
             "deburr: warning: {place}: the allowance of {subject} is {is_what}: {reason}"
         );
+    }
+}
+
+/// Names the files that were not analysed as a whole: in every format.
+fn warn_of_budget(complaints: &mut dyn Write, over_budget: &[(String, String)]) {
+    const SHOWN: usize = 5;
+    for (path, sentence) in over_budget.iter().take(SHOWN) {
+        let _ = writeln!(complaints, "deburr: warning: {path}: {sentence}");
+    }
+    if let Some(more) = over_budget.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        let _ =
+            writeln!(complaints, "deburr: warning: and {more} more files that were not analysed as a whole");
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     let mut plan =
         BatchPlan::new(&options.analysis, &options.batch).map_err(Failure::Message)?.within(&options.scope);
+    if let Some(time) = options.max_time {
+        plan.analysis.end_after(time);
+    }
     let config = &plan.analysis.config;
     let failing =
         Failing::chosen(&options.fail_on, config.fail_on, config.strict).map_err(Failure::Message)?;

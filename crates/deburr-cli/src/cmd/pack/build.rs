@@ -42,6 +42,7 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         pack: options.output.clone(),
         take: options.take.clone(),
         fresh: options.fresh,
+        budget: options.budget,
     };
     let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
     let interrupts = Interrupts::heed_at_times(farewell)

@@ -37,6 +37,12 @@ pub(crate) struct Totals {
     pub(crate) answers: Option<Answers>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) elapsed_seconds: Option<f64>,
+    /// Files whose analyses had too small a budget.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) files_over_budget: u64,
+    /// These, each with what was not analysed.
+    #[serde(skip)]
+    pub(crate) over_budget: Vec<(String, String)>,
     /// Per rule: its severest finding, and the files that have any.
     #[serde(skip)]
     pub(crate) rules: BTreeMap<Cow<'static, str>, (Severity, u64)>,
@@ -46,6 +52,10 @@ pub(crate) struct Totals {
     /// Files that could be read in part only.
     #[serde(skip)]
     pub(crate) with_faults: u64,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Files by their answers.
@@ -155,6 +165,10 @@ impl Totals {
         }
         if let Some(answers) = &mut self.answers {
             answers.add(report);
+        }
+        if let Some(over_budget) = &report.over_budget {
+            self.files_over_budget += 1;
+            self.over_budget.push((report.path.clone(), over_budget.sentence()));
         }
         self.with_faults += u64::from(!report.faults.is_empty());
     }

@@ -82,8 +82,10 @@ impl Graph {
 fn comes_back(paths: &impl Paths, home: usize) -> bool {
     let mut seen = vec![false; paths.count()];
     let mut pending = vec![home];
+    // One jump leads wherever they all do.
+    let mut orphans = paths.orphans();
     while let Some(at) = pending.pop() {
-        let indirect = if paths.is_indirect(at) { paths.orphans() } else { &[] };
+        let indirect = if paths.is_indirect(at) { std::mem::take(&mut orphans) } else { &[] };
         for &next in paths.successors(at).iter().chain(indirect) {
             if next == home {
                 return true;
@@ -224,7 +226,7 @@ fn postorder(graph: &Graph) -> (Vec<usize>, Vec<usize>) {
     for entry in (0..root).filter(is_plain).chain(0..root) {
         if seen.get(entry) == Some(&false) && !is_padding(&entry) {
             entries.push(entry);
-            graph.visit(entry, &[], &mut seen, &mut order);
+            graph.visit(entry, &mut [].as_slice(), &mut seen, &mut order);
         }
     }
     order.push(root);

@@ -113,7 +113,7 @@ impl Variant {
             if !is_linked(&bytes) {
                 continue;
             }
-            let checked = check_file(path.clone(), &bytes, &self.target);
+            let checked = check_file(path.clone(), &bytes, (&self.target, None));
             let (level, _) = smallest_level(self.target.arch, checked.present);
             let position = |level| levels(self.target.arch).iter().position(|known| known == level);
             highest = highest.max(level.and_then(position));

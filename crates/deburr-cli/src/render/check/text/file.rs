@@ -20,8 +20,10 @@ use std::io::{self, Write};
 
 /// Renders one file.
 pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io::Result<()> {
-    let is_quiet =
-        report.counted().next().is_none() && report.faults.is_empty() && report.unread_payload.is_empty();
+    let is_quiet = report.counted().next().is_none()
+        && report.faults.is_empty()
+        && report.over_budget.is_none()
+        && report.unread_payload.is_empty();
     if is_quiet && !detail.clean_files {
         return Ok(());
     }
@@ -48,6 +50,9 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, detail: &Detail) -> io
     functions::write(out, report, detail)?;
     if detail.verbose {
         facts(out, report, detail)?;
+    }
+    if let Some(over_budget) = &report.over_budget {
+        writeln!(out, "  {} {}", palette.dim("budget:"), over_budget.sentence())?;
     }
     for fault in &report.faults {
         writeln!(out, "  {} {fault}", palette.dim("fault:"))?;

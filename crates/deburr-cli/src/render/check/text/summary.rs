@@ -81,7 +81,10 @@ pub(super) fn answers(
         (0, 1..) => Some(Severity::Warning),
         _ => None,
     };
-    let line = answer::line(answers);
+    let mut line = answer::line(answers);
+    if totals.files_over_budget > 0 {
+        line.push_str(&format!("; over their budget: {} (--budget)", grouped(totals.files_over_budget)));
+    }
     match line.as_str() {
         "" => Ok(()),
         _ => writeln!(out, "{}", severity.map_or(line.clone(), |it| detail.palette.severity(it, &line))),

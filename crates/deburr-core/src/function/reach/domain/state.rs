@@ -582,6 +582,11 @@ impl State {
         self
     }
 
+    /// How many values it keeps apart from registers: what joining it with another may take.
+    pub(crate) fn size(&self) -> usize {
+        self.frame.len() + self.words.len() + self.vectors.len()
+    }
+
     /// Joins another path to the same place. Returns whether that changed what is known.
     pub(crate) fn join(&mut self, other: &State) -> bool {
         let proven = self.proven.intersection(other.proven);

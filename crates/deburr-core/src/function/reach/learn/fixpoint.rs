@@ -52,7 +52,7 @@ pub(crate) fn learn(file: &View<'_, '_>, known: Memory, takers: &BTreeSet<CodeOf
         due = fixpoint.next_due(iteration, &memory, &returns);
         fixpoint.summaries.returns = returns;
         fixpoint.memory = memory;
-        if due.is_empty() {
+        if due.is_empty() || file.program.budget().is_spent() {
             break;
         }
     }

@@ -170,7 +170,9 @@ impl Run<'_, '_, '_> {
             while let Some((_, block)) = pending.pop_first() {
                 let Some(state) = states.get(block).cloned().flatten() else { continue };
                 self.steps += 1;
-                if self.depth > 0 && self.steps > self.last_step {
+                let budget = self.transfer.file.program.budget();
+                let length = graph.blocks.get(block).map_or(0, |block| block.insns.len());
+                if !budget.take(length) || (self.depth > 0 && self.steps > self.last_step) {
                     return None;
                 }
                 if let Some(visits) = visits.get_mut(block) {
@@ -184,6 +186,7 @@ impl Run<'_, '_, '_> {
                 let (edges, call) = self.block(&graph, block, state, !orphans.is_empty());
                 call.into_iter().for_each(|call| join_into(&mut thrown, call));
                 let mut go = |to: usize, state: State| {
+                    budget.take(state.size());
                     let is_loop = visits.get(to).is_some_and(|&visits| visits >= ROUNDS);
                     if arrive(&mut states, to, state, is_loop) {
                         pending.insert((graph.rank(to), to));
@@ -202,6 +205,7 @@ impl Run<'_, '_, '_> {
                             if !has_frame {
                                 join_into(&mut frameless, state.clone());
                             }
+                            budget.take(orphans.len());
                             for &to in orphans.iter().filter(led_to) {
                                 // By the target, so that what follows the choice is free of the doubt again.
                                 let start = graph.blocks.get(to).map_or(Svma(0), Block::start);

@@ -61,6 +61,10 @@ impl Checks {
         let known = seeds::known(file);
         let takers = slice::takers(file);
         let mut learnt = learn(file, known, &takers);
+        let is_spent = || program.budget().is_spent();
+        if is_spent() {
+            return Checks { any: learnt.any, ..Checks::default() };
+        }
         if !learnt.any {
             // Zig's outlined atomics test a constant: no query is needed to decide that.
             let subjects = entered_at_start(file);
@@ -73,7 +77,7 @@ impl Checks {
         for pass in 0..=PASSES {
             closure = Closure::of(file, &learnt.facts, &roots, stated);
             checks.edges = edges::incoming(file, &roots, &closure, &learnt);
-            if pass == PASSES || !learnt.any {
+            if pass == PASSES || !learnt.any || is_spent() {
                 break;
             }
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
@@ -92,7 +96,7 @@ impl Checks {
         }
         let permitted = deburr_cpu::universal_features(image.arch);
         let names = (presumes && learnt.any).then(|| Names::of(file, permitted)).filter(Names::may_agree);
-        let has_vocabulary = presumes && vocabulary::has_any(&learnt);
+        let has_vocabulary = presumes && vocabulary::has_any(&learnt) && !is_spent();
         if has_vocabulary || names.is_some() {
             std::mem::swap(&mut checks.facts, &mut learnt.facts);
             let unknown = judge::unknown(&checks, (image, program), (permitted, stated));

@@ -439,7 +439,7 @@ impl<'j, 'a> Judge<'j, 'a> {
             let graph = Graph::whole(self.image, self.program, &parts, &[]);
             let mut seen = vec![false; graph.blocks.len()];
             if let Some((first, _)) = graph.find(self.image.svma(entry)) {
-                graph.visit(first, graph.orphans(), &mut seen, &mut Vec::new());
+                graph.visit(first, &mut graph.orphans(), &mut seen, &mut Vec::new());
             }
             let blocks = graph.blocks.iter().zip(seen).filter(|(_, is_seen)| *is_seen);
             let extent = |block: &Block| Some(Extent { start: block.start(), end: block.last()?.next() });

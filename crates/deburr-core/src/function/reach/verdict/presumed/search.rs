@@ -90,7 +90,7 @@ impl Search<'_, '_, '_> {
         let cpus = LazyCell::new(|| known_cpus(self.file.image.arch, self.permitted));
         let tried = vocabularies.iter().filter_map(|vocabulary| {
             let all = places(chosen(self.unknown, &near, &operands, vocabulary), self.unknown.len());
-            if all.is_empty() {
+            if all.is_empty() || self.file.program.budget().is_spent() {
                 return None;
             }
             let presumed = self.presumed(&operands, vocabulary, &all);

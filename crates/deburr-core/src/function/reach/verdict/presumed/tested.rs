@@ -122,6 +122,16 @@ struct Search<'g> {
     found: Vec<BTreeSet<Test>>,
 }
 
+/// Adds what is held elsewhere; whether that is new.
+fn merge(known: &mut Held, here: &Held) -> bool {
+    let mut is_new = false;
+    for (known, here) in known.iter_mut().zip(here) {
+        is_new |= here & !*known != 0;
+        *known |= here;
+    }
+    is_new
+}
+
 impl Search<'_> {
     fn new<'g>(graph: &'g Graph, arch: Arch, is_informative: &dyn Fn(Test) -> bool) -> Search<'g> {
         let constants = constants(graph);
@@ -153,25 +163,32 @@ impl Search<'_> {
                 *held = 1 << bit;
             }
         }
-        let orphans = graph.orphans();
+        // What indirect jumps hold, all of them together: any may lead to any orphan.
+        let (orphans, mut through_tables) = (graph.orphans(), [0; HOLDERS]);
+        let mut is_table_due = false;
         let mut pending: BTreeSet<(usize, usize)> =
             (0..graph.blocks.len()).map(|block| (graph.rank(block), block)).collect();
-        while let Some((_, index)) = pending.pop_first() {
+        loop {
+            let Some((_, index)) = pending.pop_first() else {
+                if !std::mem::take(&mut is_table_due) {
+                    break;
+                }
+                let due = orphans.iter().filter(|orphan| {
+                    held.get_mut(**orphan).is_some_and(|known| merge(known, &through_tables))
+                });
+                pending.extend(due.map(|&orphan| (graph.rank(orphan), orphan)));
+                continue;
+            };
             let (Some(block), Some(state)) = (graph.blocks.get(index), held.get(index)) else { continue };
             let mut state = *state;
             for insn in &block.insns {
                 self.step(insn, &mut state);
             }
-            let is_table = block.last().is_some_and(|last| last.flow == Flow::IndirectJump);
-            let through_table = orphans.iter().filter(|_| is_table);
-            for &next in block.successors.iter().chain(through_table) {
-                let Some(known) = held.get_mut(next) else { continue };
-                let mut is_new = false;
-                for (known, here) in known.iter_mut().zip(&state) {
-                    is_new |= here & !*known != 0;
-                    *known |= here;
-                }
-                if is_new {
+            if block.last().is_some_and(|last| last.flow == Flow::IndirectJump) {
+                is_table_due |= merge(&mut through_tables, &state);
+            }
+            for &next in &block.successors {
+                if held.get_mut(next).is_some_and(|known| merge(known, &state)) {
                     pending.insert((graph.rank(next), next));
                 }
             }

@@ -72,12 +72,14 @@ fn leading_to(graph: &Graph, block: usize) -> Vec<bool> {
         let last = graph.blocks.get(*block).and_then(|block| block.last());
         last.is_some_and(|last| last.flow == Flow::IndirectJump)
     };
-    let jumps: Vec<usize> = (0..graph.blocks.len()).filter(indirect).collect();
+    // What leads to one orphan leads to them all.
+    let mut jumps: Vec<usize> = (0..graph.blocks.len()).filter(indirect).collect();
     let mut pending = vec![block];
     while let Some(at) = pending.pop() {
         let direct = graph.blocks.get(at).map(|block| block.predecessors.as_slice()).unwrap_or_default();
-        let jumps = if orphans.contains(&at) { jumps.as_slice() } else { &[] };
-        for &from in direct.iter().chain(jumps) {
+        let is_orphan = orphans.binary_search(&at).is_ok();
+        let jumps = if is_orphan { std::mem::take(&mut jumps) } else { Vec::new() };
+        for &from in direct.iter().chain(&jumps) {
             if let Some(mark) = leading.get_mut(from).filter(|mark| !**mark) {
                 *mark = true;
                 pending.push(from);

@@ -33,6 +33,8 @@ pub enum Cause {
     NoFunctionBounds,
     /// The analysis stopped there: too many functions, instructions or pointers in between.
     LimitOfAnalysis,
+    /// The budget of the file's analysis was spent: nothing that it had found is used.
+    Budget,
 }
 
 impl Cause {
@@ -51,6 +53,7 @@ impl Cause {
             Cause::GoRuntime => "go-runtime",
             Cause::NoFunctionBounds => "no-function-bounds",
             Cause::LimitOfAnalysis => "limit-of-analysis",
+            Cause::Budget => "budget",
         }
     }
 }

@@ -159,6 +159,7 @@ impl UnknownGroup {
             Cause::GoRuntime => format!("{are} chosen by what Go's run-time library keeps of the CPU"),
             Cause::NoFunctionBounds => format!("{are} referred to ({at}) by code of no known function"),
             Cause::LimitOfAnalysis => format!("{are} beyond what the analysis follows"),
+            Cause::Budget => format!("{are} not analysed, since the budget is spent (--budget)"),
         };
         match self.cause {
             Cause::AnotherFile | Cause::NamedQuery | Cause::ResolverElsewhere => {
