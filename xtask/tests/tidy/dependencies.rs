@@ -108,6 +108,40 @@ fn no_dependency_has_a_known_fault() {
     assert_none(locks.iter().flat_map(|lock| faults(lock, &advisories)).collect());
 }
 
+/// The dependencies of our crates that the lock file of another workspace lacks: its builds with `--locked` would fail.
+fn missing(lock: &Table, manifest: impl Fn(&str) -> Option<Table>) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in tables(lock, "package").filter(|package| package.get("source").is_none()) {
+        let name = text(package, "name");
+        let locked: Vec<&str> =
+            strings(package, "dependencies").iter().filter_map(|it| it.split(' ').next()).collect();
+        let Some(manifest) = manifest(name) else { continue };
+        let wanted = manifest.get("dependencies").and_then(toml::Value::as_table);
+        let lacks = wanted.into_iter().flat_map(Table::keys).filter(|it| !locked.contains(&it.as_str()));
+        found.extend(lacks.map(|it| format!("{name}: {it}")));
+    }
+    found
+}
+
+#[test]
+fn lock_files_of_other_workspaces_have_what_our_crates_depend_on() {
+    let manifest = |name: &str| {
+        let folder = if name == "deburr" { "deburr-cli" } else { name };
+        let path = format!("crates/{folder}/Cargo.toml");
+        repository().join(&path).is_file().then(|| parsed(&path))
+    };
+    for lock in ["python/Cargo.lock", "fuzz/Cargo.lock"] {
+        let lacks = missing(&parsed(lock), manifest);
+        let hint = |it| format!("{lock}: {it}: `cargo update --workspace` in its folder adds it");
+        assert_none(lacks.into_iter().map(hint).collect());
+    }
+    let lock: Table =
+        "[[package]]\nname = \"a\"\ndependencies = [\"b 1.0.0\"]\n".parse().expect("a lock file");
+    let of = |text: &str| missing(&lock, |_| Some(text.parse().expect("a manifest")));
+    assert_eq!(of("[dependencies]\nb = \"1\"\n"), [""; 0]);
+    assert_eq!(of("[dependencies]\nb = \"1\"\nc.workspace = true\n"), ["a: c"]);
+}
+
 #[test]
 fn every_dependency_has_a_licence_that_allows_what_ours_allow() {
     let mut cargo = Command::new(env!("CARGO"));
