@@ -4,7 +4,7 @@
 use super::fixtures::{archive, folder};
 use super::{Scratch, deburr};
 use serde_json::Value;
-use std::process::Output;
+use std::process::{Command, Output};
 
 const LLSC: &str = "llsc_loop/hit-cas.o";
 
@@ -177,4 +177,27 @@ fn no_name_of_a_configuration_or_a_member_acts() {
     let output = deburr(&["check", "-v", "--target", "neoverse-n1", &member]);
     assert_eq!(output.status.code(), Some(1), "{}", super::stderr(&output));
     assert_output_harmless(&output, "an archive");
+}
+
+#[test]
+fn a_name_of_thousands_of_letters_is_shortened_in_a_diff() {
+    let scratch = Scratch::new("names-long");
+    let source = |widens: &str| {
+        format!(
+            ".globl {0}\n.type {0}, @function\n{0}:\n{widens}\n ret\n.size {0}, .-{0}\n",
+            "n".repeat(5000)
+        )
+    };
+    let object = |name: &str, widens: &str| {
+        let source = scratch.file(&format!("{name}.s"), source(widens).as_bytes());
+        let object = scratch.join(format!("{name}.o"));
+        let status = Command::new("gcc").args(["-c", &source, "-o"]).arg(&object).status().unwrap();
+        assert!(status.success());
+        object.to_str().unwrap().to_owned()
+    };
+    let (old, new) = (object("old", " paddd %xmm0, %xmm1"), object("new", " vpaddd %ymm0, %ymm1, %ymm2"));
+    let output = deburr(&["diff", "--baseline", "x86-64", &old, &new]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("nnn…nnn"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() < 600), "{text}");
 }

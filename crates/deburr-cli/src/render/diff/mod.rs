@@ -6,7 +6,7 @@
 pub(crate) mod html;
 
 use super::check::answer::clause;
-use super::line::fit;
+use super::line::{fit, fit_middle};
 use super::number::counted;
 use super::style::Palette;
 use crate::args::fail_on::Failing;
@@ -277,7 +277,10 @@ fn file(out: &mut dyn Write, it: &Compared, summary: &DiffSummary, layout: &Diff
     let moved: Vec<String> = diff
         .moved
         .iter()
-        .map(|moved| format!("{} from {} to {}{}", moved.rule, moved.from, moved.to, times(moved.count)))
+        .map(|moved| {
+            let (from, to) = (short(&moved.from), short(&moved.to));
+            format!("{} from {from} to {to}{}", moved.rule, times(moved.count))
+        })
         .collect();
     section(out, "findings that moved", &moved, layout)?;
     code_generation(out, diff, layout)?;
@@ -328,6 +331,14 @@ const fn spoken(answer: Answer) -> &'static str {
     }
 }
 
+/// Columns of a function's name: a name of C++ or Rust may have thousands, and what is said of it comes behind it.
+const LONGEST_NAME: usize = 120;
+
+/// The beginning and the end of a name that is too long.
+fn short(name: &str) -> String {
+    fit_middle(name, Some(LONGEST_NAME))
+}
+
 fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
@@ -358,9 +369,11 @@ fn findings(
         let label = if is_worse { layout.palette.severity(severity, &plain) } else { plain };
         let lines: Vec<String> = of_rule()
             .map(|group| {
-                let name = group.function.as_deref().unwrap_or("(no name)");
+                let name = short(group.function.as_deref().unwrap_or("(no name)"));
                 let section = group.section.as_ref().map(|it| format!("{it}+")).unwrap_or_default();
-                format!("{name} at {section}{}: {}{}", group.svma, group.message, times(group.count))
+                // It may have names, too.
+                let message = fit_middle(&group.message, Some(3 * LONGEST_NAME));
+                format!("{name} at {section}{}: {message}{}", group.svma, times(group.count))
             })
             .collect();
         writeln!(out, "  {label} {}", counted(count, "finding"))?;
@@ -391,7 +404,7 @@ fn code_generation(out: &mut dyn Write, diff: &FileDiff, layout: &DiffLayout) ->
         let lines: Vec<String> = commonest_first
             .iter()
             .flat_map(|((old, new), functions)| {
-                functions.iter().map(move |function| format!("{function}: {old} → {new}"))
+                functions.iter().map(move |function| format!("{}: {old} → {new}", short(function)))
             })
             .collect();
         section(out, title, &lines, layout)?;
@@ -407,7 +420,7 @@ fn calls_line(call: &CallDiff) -> String {
         _ if call.old_calls == 0 => " (no longer inlined, or newly called)",
         _ => "",
     };
-    format!("{}: call sites {} → {}{why}", call.function, call.old_calls, call.new_calls)
+    format!("{}: call sites {} → {}{why}", short(&call.function), call.old_calls, call.new_calls)
 }
 
 fn section(out: &mut dyn Write, title: &str, lines: &[String], layout: &DiffLayout) -> io::Result<()> {
