@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(error.to_string(), "at offset 0x40: expected 2 more bytes in this record, which has 1");
         assert_eq!(
             (cursor.skip(u64::MAX).is_err(), cursor.string(), cursor.string()),
-            (true, "\u{2}".into(), "".into())
+            (true, r"\x02".into(), "".into())
         );
     }
 
