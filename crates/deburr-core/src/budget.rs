@@ -34,6 +34,8 @@ struct Steps {
     stop: Option<Arc<AtomicBool>>,
     /// Whether somebody wanted steps when there were none.
     is_wanted: AtomicBool,
+    /// Whether nothing is limited any more.
+    is_over: AtomicBool,
 }
 
 impl Default for Budget {
@@ -52,6 +54,7 @@ impl Budget {
             most,
             stop,
             is_wanted: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
         }))
     }
 
@@ -63,7 +66,8 @@ impl Budget {
 
     /// Whether there are none left for what is at work.
     pub(crate) fn is_spent(&self) -> bool {
-        self.taken() > self.0.until.load(Ordering::Relaxed) || self.is_stopped()
+        let is_spent = self.taken() > self.0.until.load(Ordering::Relaxed) || self.is_stopped();
+        is_spent && !self.0.is_over.load(Ordering::Relaxed)
     }
 
     /// Whether there are some left for who is about to take some: where there are none, that is remembered.
@@ -88,6 +92,12 @@ impl Budget {
         self.0.taken.fetch_min(until, Ordering::Relaxed);
         self.0.until.store(self.0.most, Ordering::Relaxed);
         is_spent
+    }
+
+    /// Ends the rules: what is reported of their findings, and the code that is shown, costs no more than there is of it, and is not
+    /// limited.
+    pub(crate) fn end_of_rules(&self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was ended by the caller's wish.
@@ -118,6 +128,8 @@ mod tests {
         assert!(!budget.take(100) && other.is_spent());
         assert!(budget.end_of_checks() && !budget.is_spent(), "the rules have their part");
         assert!(other.take(10) && !other.take(1));
+        budget.end_of_rules();
+        assert!(!other.is_spent() && other.take(1000), "nothing is limited any more");
         let thrifty = Budget::of(40, None);
         assert!(thrifty.take(1) && !thrifty.end_of_checks() && thrifty.take(39) && !thrifty.take(1));
         assert!(Budget::default().take(1 << 60));

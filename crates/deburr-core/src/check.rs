@@ -118,6 +118,8 @@ pub(crate) fn examine<T>(
         shared: Shared::default(),
     };
     let mut findings = within_budget(&rules, &context, &mut over_budget);
+    over_budget.stopped = program.budget().is_stopped();
+    program.budget().end_of_rules();
     drop_where_unoptimised(&mut findings, &context);
     findings.sort_by_key(|finding| (finding.at, finding.rule));
 
@@ -151,7 +153,9 @@ pub(crate) fn examine<T>(
         let name = request.claim.map(|claim| claim.level).or(request.baseline_name).unwrap_or_default();
         baseline::answer(&mut report, &image, (name, features), (&above_baseline, refused));
     }
-    let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty();
+    // What rules share may be a part.
+    let is_whole = over_budget.rules.is_empty();
+    let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty() && is_whole;
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
     report.findings = build::place(findings, &image, &program, request.include_runtime);
     if let (Some(weighing), Some(weights)) = (&weighing, weights) {
@@ -161,10 +165,9 @@ pub(crate) fn examine<T>(
     let needs = rule::ACROSS.iter().filter(is_run).map(|across| across.needs);
     let is_there = |needs: &Needs| match needs {
         Needs::Claim => request.claim.is_some(),
-        Needs::Shapes | Needs::Assertions => !request.made_at_run_time,
+        Needs::Shapes | Needs::Assertions => !request.made_at_run_time && is_whole,
     };
     let needs: Vec<Needs> = needs.filter(is_there).collect();
-    over_budget.stopped = program.budget().is_stopped();
     report.over_budget = over_budget.is_any().then_some(over_budget);
     report.facts = (!needs.is_empty()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
@@ -178,8 +181,8 @@ fn budget(request: &Request<'_>, program: &Program) -> Budget {
     Budget::of(most, request.stop.map(Arc::clone))
 }
 
-/// What rules find. A rule in which the budget was spent, and one that needs more of it, has found nothing: of a part of a graph, a
-/// rule could say what is not so.
+/// What rules find. A rule in which the budget was spent, and one that needs more of it or what such a rule has worked out for all, has
+/// found nothing: of a part, a rule could say what is not so.
 fn within_budget(rules: &[&Rule], context: &Context<'_>, over_budget: &mut OverBudget) -> Vec<Finding> {
     let budget = context.program.budget();
     let mut findings = Vec::new();

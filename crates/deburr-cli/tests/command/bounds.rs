@@ -3,6 +3,7 @@
 use super::fixtures::folder;
 use super::{Scratch, deburr, stderr, stdout};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const DIES: &str = "above_baseline/hit-avx512-above-v3.o";
 const LLSC: &str = "llsc_loop/hit-cas.o";
@@ -80,4 +81,57 @@ fn a_run_whose_time_is_over_says_what_it_has_not_checked() {
         let output = deburr(&["check", wrong[0], wrong[1], &files[0]]);
         assert!(output.status.code() == Some(2) && stderr(&output).contains("such as"), "{wrong:?}");
     }
+}
+
+/// What each rule finds in each file that was analysed as far as its checks, and the rules that were cut off there.
+fn found_by_rule(budget: &str) -> BTreeMap<String, (BTreeMap<String, String>, Vec<String>)> {
+    let fixtures = folder().display().to_string();
+    let machines =
+        ["--target", "cortex-a720", "--target", "zen4", "--baseline", "armv8.0-a", "--baseline", "x86-64"];
+    let options = ["--preview", "--limit", "0", "--budget", budget, &fixtures];
+    let (document, ..) = document(&[&machines[..], &options].concat());
+    let files = document["files"].as_array().unwrap().iter();
+    let is_followed = |file: &&Value| file["over_budget"]["checks"] != true;
+    let of_file = |file: &Value| {
+        let mut found = BTreeMap::<String, String>::new();
+        for finding in file["findings"].as_array().unwrap() {
+            *found.entry(finding["rule"].as_str().unwrap().to_owned()).or_default() += &finding.to_string();
+        }
+        found.insert("atomics".to_owned(), file["atomics"].to_string());
+        let cut = file["over_budget"]["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let cut = cut.iter().map(|rule| rule.as_str().unwrap().to_owned()).collect();
+        (file["path"].as_str().unwrap().to_owned(), (found, cut))
+    };
+    files.filter(is_followed).map(of_file).collect()
+}
+
+#[test]
+fn a_rule_says_the_same_within_any_budget_or_is_named() {
+    let whole = found_by_rule("1000G");
+    let mut cut_off = 0;
+    for budget in ["0", "10", "30", "100", "200", "400", "1000", "3000"] {
+        for (path, (found, cut)) in found_by_rule(budget) {
+            cut_off += cut.len();
+            for rule in whole[&path].0.keys().chain(found.keys()) {
+                let is_named = cut.contains(rule) || (rule == "atomics" && !cut.is_empty());
+                let same = found.get(rule) == whole[&path].0.get(rule);
+                assert!(
+                    same || (is_named && !found.contains_key(rule)) || (is_named && rule == "atomics"),
+                    "{budget}: {path}: {rule}"
+                );
+            }
+        }
+    }
+    assert!(cut_off > 1000, "{cut_off}: the budgets are small enough to cut something off");
+}
+
+#[test]
+fn code_is_shown_whatever_the_budget_was() {
+    let file = fixture(LLSC);
+    let whole = deburr(&["show", &file, "cas_1_acquire"]);
+    let small = deburr(&["show", "--budget", "0", &file, "cas_1_acquire"]);
+    let insns =
+        |text: &str| text.lines().filter(|line| line.contains("ldaxrb") || line.contains("stxrb")).count();
+    assert_eq!(insns(&stdout(&small)), insns(&stdout(&whole)));
+    assert!(insns(&stdout(&whole)) > 0, "{}", stdout(&whole));
 }

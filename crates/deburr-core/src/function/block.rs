@@ -72,12 +72,15 @@ impl Graph {
         Graph::of_insns(decode_all(image, program, Extent { end, ..extent }))
     }
 
-    /// Builds the graph of a function and its parts, however large. `entered`: where jumps through tables lead.
+    /// Builds the graph of a function and its parts, however large. `entered`: where jumps through tables lead. It takes no steps of the
+    /// budget.
     pub(crate) fn whole(image: &Image<'_>, program: &Program, parts: &[Function], entered: &[Svma]) -> Graph {
         let mut extents: Vec<Extent> = parts.iter().map(|part| part.extent(image)).collect();
         extents.sort_unstable();
-        let insns = extents.into_iter().flat_map(|extent| decode_all(image, program, extent)).collect();
-        Graph::of_entered(insns, entered)
+        // Whoever runs it takes the steps: which of two threads builds the graph that both keep is chance.
+        let is_limited = !program.budget().has_any();
+        let insns = extents.into_iter().filter(|_| !is_limited).flat_map(|it| decode_run(image, program, it));
+        Graph::of_entered(insns.collect(), entered)
     }
 
     /// Builds the graph of instructions in order of address.

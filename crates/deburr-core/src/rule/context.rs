@@ -207,6 +207,8 @@ impl<'a> Context<'a> {
 
     /// How the file's atomics were compiled; worked out once, for the first user.
     pub fn atomics(&self) -> &Atomics {
+        // Once the budget is spent they may be a part, and whoever asks for them is told so.
+        self.program.budget().has_any();
         self.shared.atomics.get_or_init(|| atomics(self.image, self.program))
     }
 

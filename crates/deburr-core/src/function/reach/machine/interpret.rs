@@ -147,6 +147,7 @@ impl Run<'_, '_, '_> {
             entered => Arc::new(self.transfer.file.graph_entered(function, entered)?),
         };
         let count = graph.blocks.len();
+        self.transfer.file.program.budget().take(count);
         let times = |each: u32| u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(each);
         let most = match self.depth {
             0 => STEPS.max(times(2)),
