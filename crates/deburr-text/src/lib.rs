@@ -12,4 +12,4 @@ mod plain;
 mod shown;
 
 pub use plain::Plain;
-pub use shown::{ShownPath, is_active, lines, one_line, plain, plain_table, shown, spell};
+pub use shown::{ShownPath, is_active, lines, one_line, plain, plain_table, shown, spell, spelt};

@@ -28,7 +28,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     spelt(text, |c| c != '\n' && is_active(c))
 }
 
-fn spelt(text: &str, is_spelt: impl Fn(char) -> bool) -> Cow<'_, str> {
+/// A text in which some characters are spelt out.
+pub fn spelt(text: &str, is_spelt: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.contains(&is_spelt) {
         return Cow::Borrowed(text);
     }

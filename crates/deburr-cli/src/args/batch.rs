@@ -3,6 +3,7 @@
 //! In: arguments. Out: [`Batch`], flattened into the options of `check`, `diff` and `fix`.
 
 use super::analysis::DebugFiles;
+use super::values::amounts::size;
 use clap::{Args, ValueEnum};
 
 /// The options of a batch.
@@ -59,20 +60,6 @@ impl Packages {
             ratio: self.max_ratio,
         }
     }
-}
-
-/// A number of bytes, such as 512M or 2G; the units are powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().next_back() {
-        Some((at, 'k' | 'K')) => (&text[..at], 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 30),
-        Some((at, 't' | 'T')) => (&text[..at], 40),
-        _ => (text, 0),
-    };
-    let number: Option<u64> = digits.parse().ok();
-    let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "expected a number of bytes, such as 512M or 2G".to_owned())
 }
 
 /// What is left out, and what counts.

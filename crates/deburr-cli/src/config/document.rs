@@ -18,6 +18,8 @@ use deburr_cpu::{Arch, Target};
 use deburr_text::ShownPath as _;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -102,14 +104,13 @@ struct Document {
 impl Config {
     /// Reads the file that is given, or the one that is found.
     pub(crate) fn read(given: Option<&Path>) -> Result<Config, String> {
-        let path = match given {
-            Some(given) => given.to_owned(),
-            None => match found() {
-                Some(found) => trusted(found)?,
-                None => return Ok(Config::default()),
-            },
-        };
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.shown()))?;
+        let Some(path) = given.map(Path::to_path_buf).or_else(found) else { return Ok(Config::default()) };
+        let fault = |error: io::Error| format!("{}: {error}", path.shown());
+        let file = File::open(&path).map_err(fault)?;
+        if given.is_none() {
+            trusted(&path, &file)?;
+        }
+        let text = io::read_to_string(file).map_err(fault)?;
         let config = Config::parse(&text, &path.shown())?;
         Ok(Config { path: Some(path), ..config })
     }
@@ -187,10 +188,10 @@ fn found() -> Option<PathBuf> {
 }
 
 /// A configuration that was found, if nobody else can have written it.
-fn trusted(path: PathBuf) -> Result<PathBuf, String> {
+fn trusted(path: &Path, opened: &File) -> Result<(), String> {
     let name = path.shown();
-    match distrust(&path) {
-        Ok(None) => Ok(path),
+    match distrust(path, opened) {
+        Ok(None) => Ok(()),
         Ok(Some(reason)) => Err(format!(
             "{name}: {reason}, so that it is not read: if you trust it, name it (--config {name}); if not, work in \
              another folder"

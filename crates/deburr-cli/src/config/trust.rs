@@ -5,7 +5,7 @@
 //! the run ends.
 
 use rustix::process::geteuid;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,14 +13,15 @@ use std::path::Path;
 /// Permission for everybody to write (`S_IWOTH`).
 const WRITABLE_BY_ALL: u32 = 0o002;
 
-/// Why a file must not be read without having been named, if there is a reason.
+/// Why a file that was opened by a path must not be read without having been named, if there is a reason. It is judged as it was
+/// opened: at the path there may be another one by now.
 ///
 /// # Errors
 /// Where nothing can be learnt of a file that is there.
-pub(super) fn distrust(path: &Path) -> io::Result<Option<String>> {
+pub(super) fn distrust(path: &Path, opened: &File) -> io::Result<Option<String>> {
     let trusted = trusted_owners();
     // A link is trusted no more than whoever made it, and than what it leads to.
-    let (link, file) = (fs::symlink_metadata(path)?, fs::metadata(path)?);
+    let (link, file) = (fs::symlink_metadata(path)?, opened.metadata()?);
     Ok(doubt(&link, false, &trusted).or_else(|| doubt(&file, true, &trusted)))
 }
 
@@ -51,15 +52,20 @@ mod tests {
         let path = folder.join("deburr.toml");
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).unwrap();
-        assert_eq!(distrust(&path).unwrap(), None);
+        let distrusted = |path: &Path| distrust(path, &File::open(path).unwrap()).unwrap();
+        assert_eq!(distrusted(&path), None);
         let metadata = fs::metadata(&path).unwrap();
         let of_nobody = doubt(&metadata, true, &[metadata.uid() + 1]);
         assert_eq!(of_nobody, Some(format!("it belongs to the user {}", metadata.uid())));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o646)).unwrap();
-        assert_eq!(distrust(&path).unwrap().as_deref(), Some("everybody may write to it"));
+        assert_eq!(distrusted(&path).as_deref(), Some("everybody may write to it"));
         let link = folder.join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(distrust(&link).unwrap().as_deref(), Some("everybody may write to it"));
-        assert!(distrust(&folder.join("none")).is_err());
+        assert_eq!(distrusted(&link).as_deref(), Some("everybody may write to it"));
+        // Another file has its place meanwhile.
+        let opened = File::open(&path).unwrap();
+        fs::rename(&path, folder.join("other")).unwrap();
+        fs::write(&path, "").unwrap();
+        assert!(distrust(&path, &opened).unwrap().is_some() && distrusted(&path).is_none());
     }
 }

@@ -14,13 +14,9 @@ const KEPT: (usize, usize) = (240, 120);
 
 /// Text that can be shown: what would act is spelt out, other than ends of lines and tabs, which HTML does not obey.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
-    let is_fit = text.len() <= LONGEST && !text.chars().any(is_hidden);
-    if is_fit {
-        return Cow::Borrowed(text);
-    }
     let length = text.chars().count();
     if length <= LONGEST {
-        return Cow::Owned(spelled(text));
+        return spelled(text);
     }
     let at = |count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     let (first, last) = (at(KEPT.0), at(length - KEPT.1));
@@ -34,16 +30,8 @@ fn is_hidden(character: char) -> bool {
     !matches!(character, '\n' | '\t') && deburr_text::is_active(character)
 }
 
-fn spelled(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if is_hidden(character) {
-            deburr_text::spell(&mut out, character);
-        } else {
-            out.push(character);
-        }
-    }
-    out
+fn spelled(text: &str) -> Cow<'_, str> {
+    deburr_text::spelt(text, is_hidden)
 }
 
 /// A value with all its texts so.
