@@ -72,7 +72,7 @@ fn hold_of_graph(graph: &Graph, image: &Image<'_>, function: &deburr_core::funct
             assert!(graph.blocks[before].successors.contains(&index));
         }
     }
-    for found in natural_loops(graph) {
+    for found in natural_loops(graph).all() {
         assert!(found.blocks.contains(&found.header) && found.blocks.is_sorted());
         assert!(found.blocks.iter().all(|&block| block < graph.blocks.len()));
     }

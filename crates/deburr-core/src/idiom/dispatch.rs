@@ -121,7 +121,7 @@ fn leaf_length(image: &Image<'_>, program: &Program, function: &Function) -> Opt
         Flow::Jump(to) | Flow::Branch(to) => !extent.contains(to),
         _ => false,
     });
-    let is_small = count <= LARGEST && natural_loops(&graph).len() <= LOOPS;
+    let is_small = count <= LARGEST && natural_loops(&graph).count() <= LOOPS;
     (is_small && !leaves && !insns.iter().any(|insn| is_vector(insn))).then_some(count)
 }
 

@@ -6,7 +6,7 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::Program;
-use crate::function::block::{Graph, RecentGraph};
+use crate::function::block::{Block, Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::text::Syntax;
 use crate::insn::{self, Class, ClassSet, Flow, Insn, Memory, Operation, Reg};
@@ -42,15 +42,42 @@ pub fn store_forms(image: &Image<'_>, program: &Program) -> Vec<StoreForm> {
     let mut recent = RecentGraph::default();
     let forms = marks.filter_map(|mark| {
         let word = image.word_at(image.svma(mark.at)).filter(|&word| is_store_form(word))?;
-        let (_, graph, ()) = recent.around(image, program, mark.at, |_| ())?;
-        store_form(image, graph, (image.svma(mark.at), word))
+        let is_write = |insn: &Insn| image.word_at(insn.svma).is_some_and(is_prefetch_for_write);
+        let prefetches = |insn: &Insn| insn.operation == Operation::Prefetch && is_write(insn);
+        let prefetched = |graph: &Graph| Prefetched::in_all(graph.blocks.iter(), &prefetches);
+        let (_, graph, prefetched) = recent.around(image, program, mark.at, prefetched)?;
+        store_form(image, graph, prefetched, &prefetches, (image.svma(mark.at), word))
     });
     forms.collect()
 }
 
-fn store_form(image: &Image<'_>, graph: &Graph, (at, word): (Svma, u32)) -> Option<StoreForm> {
-    let is_write = |insn: &Insn| image.word_at(insn.svma).is_some_and(is_prefetch_for_write);
-    let instructions = unprepared(graph, at, &is_write)?;
+/// How many prefetches for write some blocks have, by what they are relative to; `None` where that is not known.
+#[derive(Debug, Default)]
+struct Prefetched(BTreeMap<Option<Option<Reg>>, usize>);
+
+impl Prefetched {
+    fn in_all<'g>(blocks: impl Iterator<Item = &'g Block>, prefetches: &dyn Fn(&Insn) -> bool) -> Prefetched {
+        let mut counts = BTreeMap::new();
+        for insn in blocks.flat_map(|block| &block.insns).filter(|insn| prefetches(insn)) {
+            *counts.entry(insn.memory.map(|memory| memory.base)).or_default() += 1;
+        }
+        Prefetched(counts)
+    }
+
+    /// Those that may be relative to a register.
+    fn of(&self, base: Option<Reg>) -> usize {
+        [None, Some(base)].iter().filter_map(|base| self.0.get(base)).sum()
+    }
+}
+
+fn store_form(
+    image: &Image<'_>,
+    graph: &Graph,
+    prefetched: &Prefetched,
+    prefetches: &dyn Fn(&Insn) -> bool,
+    (at, word): (Svma, u32),
+) -> Option<StoreForm> {
+    let instructions = unprepared(graph, prefetched, prefetches, at)?;
     let text = insn::disassemble(image.arch, &word.to_le_bytes(), at, Syntax::default())?;
     let mnemonic = text.split_whitespace().next()?.to_owned();
     let (block, index) = graph.find(at)?;
@@ -78,24 +105,27 @@ const fn is_prefetch_for_write(word: u32) -> bool {
 }
 
 /// The instructions of the shortest loop around a store form; `None` where it is in none, or prefetched for.
-fn unprepared(graph: &Graph, at: Svma, is_write: &dyn Fn(&Insn) -> bool) -> Option<usize> {
+/// `prefetched`: in the whole graph.
+fn unprepared(
+    graph: &Graph,
+    prefetched: &Prefetched,
+    prefetches: &dyn Fn(&Insn) -> bool,
+    at: Svma,
+) -> Option<usize> {
     let (home, index) = graph.find(at)?;
     let goes_elsewhere = |insn: &Insn| {
         matches!(insn.flow, Flow::Call(_) | Flow::IndirectCall) || insn.class == Class::SystemCall
     };
     let around = graph.back_to(home, LONGEST, goes_elsewhere)?;
-    let insns = |block: &usize| graph.blocks.get(*block).map_or(&[][..], |block| &block.insns);
-    let all: Vec<&Insn> = around.iter().flat_map(insns).collect();
+    let blocks = || around.iter().filter_map(|&block| graph.blocks.get(block));
+    let all: Vec<&Insn> = blocks().flat_map(|block| &block.insns).collect();
     let store = *all.get(index)?;
     // One iteration: what comes after the store form, and then what comes before it.
     let mut iteration = all.clone();
     iteration.rotate_left(index + 1);
-    let prefetches = |insn: &Insn| insn.operation == Operation::Prefetch && is_write(insn);
-    let elsewhere = graph.blocks.iter().enumerate().filter(|(block, _)| !around.contains(block));
-    let mut before = elsewhere.flat_map(|(_, block)| &block.insns).filter(|insn| prefetches(insn));
     let base = store.memory?.base;
-    let is_prepared = before.any(|insn| insn.memory.is_none_or(|memory| memory.base == base))
-        || is_prefetched(&iteration, store.memory?, prefetches);
+    let is_prefetched_elsewhere = prefetched.of(base) > Prefetched::in_all(blocks(), prefetches).of(base);
+    let is_prepared = is_prefetched_elsewhere || is_prefetched(&iteration, store.memory?, prefetches);
     (!is_prepared).then_some(all.len())
 }
 
@@ -194,7 +224,10 @@ mod tests {
         let graph = Graph::of_insns(insns.collect());
         let word = |insn: &Insn| words[(insn.svma.0 as usize - 0x1000) / 4];
         let store = words.iter().position(|&word| is_store_form(word))?;
-        unprepared(&graph, at(store), &|insn| is_prefetch_for_write(word(insn)))
+        let prefetches =
+            |insn: &Insn| insn.operation == Operation::Prefetch && is_prefetch_for_write(word(insn));
+        let prefetched = Prefetched::in_all(graph.blocks.iter(), &prefetches);
+        unprepared(&graph, &prefetched, &prefetches, at(store))
     }
 
     const STADD: u32 = 0xb825001f; // stadd w5, [x0]

@@ -187,7 +187,7 @@ impl Part<'_> {
 
 /// The loops around each instruction that is in one, the outermost first.
 fn loops_by_insn(graph: &Graph, image: &Image<'_>) -> HashMap<Svma, Vec<Within>> {
-    let mut loops = natural_loops(graph);
+    let mut loops = natural_loops(graph).all();
     loops.sort_by_key(|around| std::cmp::Reverse(around.blocks.len()));
     let mut found: HashMap<Svma, Vec<Within>> = HashMap::new();
     for around in loops {

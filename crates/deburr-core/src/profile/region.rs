@@ -49,8 +49,8 @@ fn innermost_loop(at: Svma, image: &Image<'_>, program: &Program) -> Option<Vec<
     let function = program.function_at(image.code_offset(at)?)?;
     let graph = Graph::of(image, program, function, at);
     let (block, _) = graph.find(at)?;
-    let loops = natural_loops(&graph).into_iter().filter(|it| it.blocks.contains(&block));
-    let innermost = loops.min_by_key(|it| it.blocks.len())?;
+    let loops = natural_loops(&graph);
+    let innermost = loops.get(loops.around(block).next()?)?;
     let mut ranges: Vec<Extent> = innermost
         .blocks
         .iter()

@@ -9,9 +9,9 @@ use super::again::tries_again;
 use super::path::{Atom, Decision, Path, Site, Swap, Term, register};
 use super::{Atomics, Fate, Operation, is_in_helper};
 use crate::address::{Extent, Svma};
-use crate::function::block::Graph;
+use crate::function::Program;
+use crate::function::block::{Graph, RecentGraph};
 use crate::function::loops::{Loop, natural_loops};
-use crate::function::{Function, Program};
 use crate::image::Image;
 use crate::insn::{self, Class, ClassSet, Flow, Insn, Operation as InsnOperation, Reg, RegSet};
 use deburr_cpu::Arch;
@@ -86,26 +86,14 @@ pub fn cas_loops(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec
     });
     candidates.sort_by_key(|candidate| candidate.at);
     let mut found = Vec::new();
-    let mut built: Option<(Function, Graph, Vec<Loop>)> = None;
+    let mut recent = RecentGraph::default();
     for candidate in candidates {
-        let function = image.code_offset(candidate.at).and_then(|at| program.function_at(at));
-        let Some(&function) = function else { continue };
-        let is_built = built
-            .as_ref()
-            .is_some_and(|(of, graph, _)| *of == function && graph.find(candidate.at).is_some());
-        if !is_built {
-            let graph = Graph::of(image, program, &function, candidate.at);
-            let loops = natural_loops(&graph);
-            built = Some((function, graph, loops));
-        }
-        let Some((_, graph, loops)) = &built else { continue };
+        let Some(offset) = image.code_offset(candidate.at) else { continue };
+        let Some((_, graph, loops)) = recent.around(image, program, offset, natural_loops) else { continue };
         let Some((home, _)) = graph.find(candidate.at) else { continue };
-        let mut around: Vec<&Loop> = loops
-            .iter()
-            .filter(|around| around.blocks.len() <= BLOCKS && around.blocks.binary_search(&home).is_ok())
-            .collect();
-        around.sort_by_key(|around| around.blocks.len());
-        found.extend(around.into_iter().find_map(|around| read(graph, around, candidate)));
+        let small = loops.around(home).take_while(|&around| loops.len(around) <= BLOCKS);
+        let mut around = small.filter_map(|around| loops.get(around));
+        found.extend(around.find_map(|around| read(graph, &around, candidate)));
     }
     found
 }

@@ -6,7 +6,7 @@
 
 use crate::address::{Extent, Svma};
 use crate::function::block::Graph;
-use crate::function::loops::Loop;
+use crate::function::loops::Loops;
 use crate::insn::{self, Class, Flow, Insn, Ordering, Reg, RegSet};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -188,13 +188,11 @@ enum Content {
 
 impl Pair {
     /// Everything but the fate.
-    pub(super) fn describe(&self, graph: &Graph, loops: &[Loop]) -> Sequence {
+    pub(super) fn describe(&self, graph: &Graph, loops: &Loops) -> Sequence {
         let start = self.load.svma.min(self.store.svma);
         let end = self.load.next().max(self.store.next());
         let blocks = [self.load.svma, self.store.svma].map(|svma| graph.find(svma).map(|(block, _)| block));
-        let retries = loops.iter().any(|around| {
-            blocks.iter().all(|block| block.is_some_and(|block| around.blocks.binary_search(&block).is_ok()))
-        });
+        let retries = matches!(blocks, [Some(load), Some(store)] if loops.share(load, store));
         Sequence {
             load: self.load.svma,
             store: self.store.svma,

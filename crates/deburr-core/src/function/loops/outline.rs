@@ -1,8 +1,9 @@
 //! Whether an instruction of a function is in a loop of it, by where control goes alone.
 //!
 //! It has the blocks of [`Graph::of`](crate::function::block::Graph::of) at a fraction of the cost: of an instruction it
-//! takes the length and the flow. One pass over the function, and at most one visit of each block for each query.
+//! takes the length and the flow. One pass over the function, and one over its blocks for all queries.
 
+use super::cyclic::cyclic;
 use crate::address::Svma;
 use crate::function::block::{Paths, find_orphans, run_of, window};
 use crate::function::{Function, Program};
@@ -30,6 +31,8 @@ pub(crate) struct Outline {
     insns: Vec<Svma>,
     pieces: Vec<Piece>,
     orphans: OnceLock<Vec<usize>>,
+    /// By block: whether it is on a cycle.
+    cyclic: OnceLock<Vec<bool>>,
 }
 
 impl Outline {
@@ -97,7 +100,7 @@ impl Outline {
     pub(crate) fn comes_back(&self, svma: Svma) -> Option<bool> {
         self.insns.binary_search(&svma).ok()?;
         let home = self.pieces.partition_point(|piece| piece.start <= svma).checked_sub(1)?;
-        Some(super::comes_back(self, home))
+        self.cyclic.get_or_init(|| cyclic(self)).get(home).copied()
     }
 }
 
@@ -164,7 +167,8 @@ mod tests {
         let outline = Outline::of_steps(&steps);
         let mut back = 0;
         for at in 0..code.len() as u64 {
-            let expected = graph.find(Svma(at)).map(|(block, _)| super::super::comes_back(&graph, block));
+            let of_graph = cyclic(&graph);
+            let expected = graph.find(Svma(at)).map(|(block, _)| of_graph[block]);
             assert_eq!(outline.comes_back(Svma(at)), expected, "{arch}: {code:02x?} at {at}");
             back += usize::from(expected == Some(true));
         }

@@ -6,9 +6,9 @@
 
 use super::hint::{Purpose, purpose_of};
 use crate::address::{Extent, Svma};
+use crate::function::Program;
 use crate::function::atomics::Atomics;
-use crate::function::block::{Block, Graph};
-use crate::function::{Function, Program};
+use crate::function::block::{Block, Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::{Class, Condition, Flow, Insn, Operation, Reg};
 use deburr_cpu::Arch;
@@ -48,14 +48,10 @@ pub fn event_waits(image: &Image<'_>, program: &Program, atomics: &Atomics) -> V
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut built: Option<(Function, Graph)> = None;
+    let mut recent = RecentGraph::default();
     for at in marks.into_iter().filter(|&at| word(at) == Some(WFE)) {
-        let Some(&function) = image.code_offset(at).and_then(|at| program.function_at(at)) else { continue };
-        let is_built = built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(at).is_some());
-        if !is_built {
-            built = Some((function, Graph::of(image, program, &function, at)));
-        }
-        let Some((_, graph)) = &built else { continue };
+        let Some(offset) = image.code_offset(at) else { continue };
+        let Some((_, graph, ())) = recent.around(image, program, offset, |_| ()) else { continue };
         let is_atomic_call = |insn: &Insn| {
             let calls = &atomics.calls;
             calls.binary_search_by_key(&insn.svma, |call| call.from).is_ok()

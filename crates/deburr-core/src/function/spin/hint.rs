@@ -5,9 +5,9 @@
 //! waits.
 
 use crate::address::Svma;
+use crate::function::Program;
 use crate::function::atomics::Atomics;
-use crate::function::block::Graph;
-use crate::function::{Function, Program};
+use crate::function::block::{Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::{Class, Flow, Insn, Reg};
 use deburr_cpu::Arch;
@@ -55,10 +55,9 @@ pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hin
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut built: Option<(Function, Graph)> = None;
+    let mut recent = RecentGraph::default();
     let mut after = None;
     for mark in program.marks().filter(|mark| mark.class == Class::SpinHint) {
-        let Some(&function) = program.function_at(mark.at) else { continue };
         let at = image.svma(mark.at);
         // Of several in a row, the first represents all.
         if after == Some(mark.at) {
@@ -66,11 +65,7 @@ pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hin
             continue;
         }
         after = Some(mark.at + LENGTH);
-        let is_built = built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(at).is_some());
-        if !is_built {
-            built = Some((function, Graph::of(image, program, &function, at)));
-        }
-        let Some((_, graph)) = &built else { continue };
+        let Some((_, graph, ())) = recent.around(image, program, mark.at, |_| ()) else { continue };
         found.extend(purpose(graph, atomics, at).map(|purpose| Hint { at, purpose }));
     }
     found

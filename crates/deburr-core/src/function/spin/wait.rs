@@ -12,7 +12,7 @@ use super::cycle::Cycle;
 use super::flow::{Flow, Origins};
 use crate::address::{Extent, Svma};
 use crate::function::atomics::Atomics;
-use crate::function::block::Graph;
+use crate::function::block::{Graph, RecentGraph};
 use crate::function::loops::natural_loops;
 use crate::function::{Function, Program};
 use crate::image::Image;
@@ -20,6 +20,8 @@ use crate::insn::sweep::BackEdge;
 use crate::insn::{self, Class, Flow as Transfer, Insn, Reg};
 use deburr_cpu::Arch;
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use std::cell::OnceCell;
 
 /// What shows that other threads store to the memory that a loop loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,17 +82,12 @@ pub fn waits(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Wai
         .copied()
         .collect();
     let mut found: Vec<(Svma, Wait)> = Vec::new();
-    let mut built: Option<(Function, Graph)> = None;
+    let mut recent = RecentGraph::default();
     for edge in candidates {
         let (from, to) = (image.svma(edge.from), image.svma(edge.to));
-        let Some(&function) = program.function_at(edge.from) else { continue };
-        let is_built =
-            built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(from).is_some());
-        if !is_built {
-            built = Some((function, Graph::of(image, program, &function, from)));
-        }
-        let Some((_, graph)) = &built else { continue };
-        let place = Place { image, program, atomics, graph };
+        let around = recent.around(image, program, edge.from, |_| Surroundings::default());
+        let Some((_, graph, surroundings)) = around else { continue };
+        let place = Place { image, program, atomics, graph, surroundings };
         found.extend(place.wait(from, to).map(|wait| (to, wait)));
     }
     found.sort_by_key(|(header, wait)| (*header, wait.extent));
@@ -132,12 +129,22 @@ fn proof(image: &Image<'_>, cycle: &Cycle<'_>) -> Option<(Flow, Origins)> {
     Some((flow, decides))
 }
 
+/// What a function has around its loops, worked out for all of them when one asks.
+#[derive(Default)]
+struct Surroundings {
+    /// Where its atomic operations are.
+    atomics: OnceCell<FxHashSet<Named>>,
+    /// The headers of the natural loops that pause, sorted.
+    pausing: OnceCell<Vec<usize>>,
+}
+
 /// A function, and what is known of it.
 struct Place<'a> {
     image: &'a Image<'a>,
     program: &'a Program,
     atomics: &'a Atomics,
     graph: &'a Graph,
+    surroundings: &'a Surroundings,
 }
 
 impl Place<'_> {
@@ -178,18 +185,23 @@ impl Place<'_> {
             let read = || (0..).zip(&flow.loads).filter(|(number, _)| exit.loads & 1u64 << number != 0);
             read().any(|(n, a)| read().any(|(m, b)| n < m && is_same_place(&a.insn, &b.insn)))
         });
-        let mut insns = self.graph.blocks.iter().flat_map(|block| &block.insns);
         if deciding().any(|load| load.ordering.acquire) {
             Some(Sign::Acquire)
         } else if is_read_twice {
             Some(Sign::ReadTwice)
         } else if self.is_ordered(cycle) {
             Some(Sign::Ordered)
-        } else if insns.any(|insn| is_atomic(insn) && is_same_place(insn, load)) {
+        } else if named(load).is_some_and(|place| self.atomics_by_place().contains(&place)) {
             Some(Sign::Atomic)
         } else {
             None
         }
+    }
+
+    fn atomics_by_place(&self) -> &FxHashSet<Named> {
+        let insns = || self.graph.blocks.iter().flat_map(|block| &block.insns);
+        let places = || insns().filter(|insn| is_atomic(insn)).filter_map(named).collect();
+        self.surroundings.atomics.get_or_init(places)
     }
 
     /// Whether a barrier or an atomic operation is in the cycle, or within a few instructions on a path to or from it.
@@ -237,10 +249,13 @@ impl Place<'_> {
 
     /// Whether another path through the same loop pauses.
     fn pauses(&self, cycle: &Cycle<'_>) -> bool {
-        let loops = natural_loops(self.graph);
-        let around = loops.iter().filter(|around| Some(&around.header) == cycle.blocks.first());
-        let mut insns = around.flat_map(|around| &around.blocks).flat_map(|&block| cycle.insns_of(block));
-        insns.any(|insn| matches!(insn.class, Class::SpinHint | Class::WaitEvent | Class::InstructionBarrier))
+        let is_pause = |insn: &Insn| {
+            matches!(insn.class, Class::SpinHint | Class::WaitEvent | Class::InstructionBarrier)
+        };
+        let pauses =
+            |block: usize| self.graph.blocks.get(block).is_some_and(|block| block.insns.iter().any(is_pause));
+        let pausing = self.surroundings.pausing.get_or_init(|| natural_loops(self.graph).with(pauses));
+        cycle.blocks.first().is_some_and(|header| pausing.binary_search(header).is_ok())
     }
 }
 
@@ -251,10 +266,14 @@ fn is_atomic(insn: &Insn) -> bool {
     )
 }
 
+/// How an access names its place: base, index, displacement, and whether that is an address.
+type Named = (Option<Reg>, Option<Reg>, i64, bool);
+
+fn named(insn: &Insn) -> Option<Named> {
+    insn.memory.map(|memory| (memory.base, memory.index, memory.displacement, memory.is_static))
+}
+
 /// Whether two accesses name their places alike.
 fn is_same_place(a: &Insn, b: &Insn) -> bool {
-    let named = |insn: &Insn| {
-        insn.memory.map(|memory| (memory.base, memory.index, memory.displacement, memory.is_static))
-    };
     named(a).is_some() && named(a) == named(b)
 }
