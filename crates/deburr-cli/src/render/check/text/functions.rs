@@ -244,19 +244,23 @@ fn described(function: &IsaFunction, room: Option<usize>) -> String {
     } else {
         Vec::new()
     };
-    let text = |features: usize, steps: &[(&str, String)], left_out: usize| {
-        let list = shortened(function.features.keys().map(String::as_str), features, " ");
-        format!("{name} ({list}){}{guard}", path(steps, left_out))
-    };
-    let fits = |text: &String| room.is_none_or(|room| text.chars().count() <= room);
-    let lists = [features.len(), LISTED.min(features.len())];
-    let candidates = lists.into_iter().flat_map(|listed| {
-        let text = &text;
-        let steps = &steps;
-        (0..=steps.len().saturating_sub(KEPT)).map(move |left_out| text(listed, steps, left_out))
+    let width = |text: &str| text.chars().count();
+    let lists = [features.len(), LISTED.min(features.len())].map(|listed| {
+        let list = shortened(function.features.keys().map(String::as_str), listed, " ");
+        format!("{name} ({list})")
     });
-    let shortest = candidates.clone().find(fits).or_else(|| candidates.last());
-    fit_middle(&shortest.unwrap_or_default(), room)
+    let most = steps.len().saturating_sub(KEPT);
+    // By how many steps are left out, how wide the path is: a long one is not written to be measured.
+    let widths = path_widths(&steps);
+    let fits = |list: &String, left_out: usize| {
+        let path = widths.get(left_out).copied().unwrap_or_default();
+        room.is_none_or(|room| width(list) + path + width(&guard) <= room)
+    };
+    let candidates = || lists.iter().flat_map(|list| (0..=most).map(move |left_out| (list, left_out)));
+    let shortest =
+        candidates().find(|&(list, left_out)| fits(list, left_out)).or_else(|| candidates().last());
+    let text = shortest.map(|(list, left_out)| format!("{list}{}{guard}", path(&steps, left_out)));
+    fit_middle(&text.unwrap_or_default(), room)
 }
 
 /// Features named, and steps of a path, where there is no room for all.
@@ -276,7 +280,7 @@ fn path(steps: &[(&str, String)], left_out: usize) -> String {
         text.push_str(name);
     }
     if left_out > 0 {
-        text.push_str(&format!(" → … {left_out} more …"));
+        text.push_str(&path_mark(left_out));
     }
     for (arrow, name) in after {
         text.push_str(arrow);
@@ -285,6 +289,52 @@ fn path(steps: &[(&str, String)], left_out: usize) -> String {
     text
 }
 
+/// The columns of [`path`], by how many steps are left out.
+fn path_widths(steps: &[(&str, String)]) -> Vec<usize> {
+    let width = |(arrow, name): &(&str, String)| arrow.chars().count() + name.chars().count();
+    // What the steps after each place take.
+    let mut after: Vec<usize> = vec![0; steps.len() + 1];
+    for (index, step) in steps.iter().enumerate().rev() {
+        let wide = after.get(index + 1).copied().unwrap_or_default() + width(step);
+        if let Some(slot) = after.get_mut(index) {
+            *slot = wide;
+        }
+    }
+    let Some(all) = after.first().filter(|_| !steps.is_empty()) else { return vec![0] };
+    // The first has a colon and a blank in place of its arrow.
+    let first = steps.first().map_or(0, |(_, name)| ": ".len() + name.chars().count());
+    let whole = all - steps.first().map_or(0, width) + first;
+    let begun = first + steps.get(1).map_or(0, width);
+    let shorter = (1..=steps.len()).map(|left_out| {
+        let mark = path_mark(left_out).chars().count();
+        begun + mark + after.get(2 + left_out).copied().unwrap_or_default()
+    });
+    std::iter::once(whole).chain(shorter).collect()
+}
+
+fn path_mark(left_out: usize) -> String {
+    format!(" → … {left_out} more …")
+}
+
 fn named(name: Option<&str>, svma: Hex) -> String {
     name.map_or_else(|| svma.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_of_a_path_is_that_of_its_text() {
+        for count in 0..9 {
+            let arrow = |index: usize| if index.is_multiple_of(3) { " ⇒ " } else { " → " };
+            let steps: Vec<(&str, String)> =
+                (0..count).map(|index| (arrow(index), "é".repeat(index + 1))).collect();
+            let widths = path_widths(&steps);
+            for left_out in 0..=steps.len().saturating_sub(KEPT) {
+                let text = path(&steps, left_out);
+                assert_eq!(widths.get(left_out), Some(&text.chars().count()), "{count}, {left_out}: {text}");
+            }
+        }
+    }
 }
