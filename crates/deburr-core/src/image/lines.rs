@@ -7,7 +7,7 @@ use super::elf::{Elf, SHF_COMPRESSED};
 use super::parse::debug::{DebugSection, limit};
 use super::{Image, Kind};
 use crate::address::Svma;
-use gimli::{EndianArcSlice, EndianSlice, LittleEndian};
+use gimli::{EndianArcSlice, EndianSlice, LittleEndian, SectionId};
 use std::sync::Arc;
 
 /// Where a place in code comes from.
@@ -30,6 +30,10 @@ pub(super) enum Sections<'a> {
     Borrowed(Box<gimli::Dwarf<EndianSlice<'a, LittleEndian>>>),
     Owned(Box<gimli::Dwarf<EndianArcSlice<LittleEndian>>>),
 }
+
+/// What nobody here reads: where variables are, and macros. They would be decompressed for nothing.
+const NOT_READ: [SectionId; 4] =
+    [SectionId::DebugLoc, SectionId::DebugLocLists, SectionId::DebugMacinfo, SectionId::DebugMacro];
 
 impl<'a> Sections<'a> {
     /// Those of the debug file, or without one of the binary itself; `None` where it lacks the one that is needed, or has
@@ -56,7 +60,8 @@ impl<'a> Sections<'a> {
         let mut left = limit_bytes;
         let dwarf = gimli::Dwarf::load(|id| -> Result<_, gimli::Error> {
             let length = DebugSection::length(&elf, id.name());
-            let bytes = if length <= left { DebugSection::find(&elf, id.name(), left) } else { None };
+            let is_wanted = length <= left && !NOT_READ.contains(&id);
+            let bytes = if is_wanted { DebugSection::find(&elf, id.name(), left) } else { None };
             let bytes: Arc<[u8]> = bytes.map_or_else(|| Arc::from([]), |bytes| Arc::from(bytes.into_owned()));
             left = left.saturating_sub(bytes.len() as u64);
             Ok(EndianArcSlice::new(bytes, LittleEndian))

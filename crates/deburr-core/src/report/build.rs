@@ -163,7 +163,6 @@ pub(crate) fn place(
     program: &Program,
     counts_runtime: bool,
 ) -> Vec<PlacedFinding> {
-    let lines = (!findings.is_empty()).then(|| SourceLines::of(image)).flatten();
     let mut names = FunctionNames::default();
     let places: Vec<Svma> = findings.iter().map(|finding| finding.at).collect();
     let heats = heat(image, program, &places);
@@ -172,6 +171,8 @@ pub(crate) fn place(
     let is_mixed = makers.len() > 1 || makers.iter().any(|maker| maker.compiler == Compiler::Assembler);
     let producers = (is_mixed && !places.is_empty()).then(|| Producers::of(image));
     let origins = (!places.is_empty()).then(|| Origins::of(image));
+    // After the producers, which decompress the same sections and let go of them.
+    let lines = (!places.is_empty()).then(|| SourceLines::of(image)).flatten();
     let placed = findings.into_iter().zip(heats).map(|(finding, heat)| {
         let Heat { in_loop, calls } = heat;
         let at = finding.at;
