@@ -93,7 +93,7 @@ impl Bench<'_> {
         changed
     }
 
-    /// Puts bytes in between: what follows in the part moves, and what no longer fits is lost.
+    /// Puts bytes in between: what follows in the part moves, and what no longer fits is lost. Whether that changed it.
     pub(crate) fn push_within(&mut self, part: Part, at: usize, new: &[u8]) -> bool {
         let end = part.end().min(self.bytes.len());
         let length = new.len().min(end.saturating_sub(at));
@@ -101,22 +101,24 @@ impl Bench<'_> {
         if at > moved || length == 0 {
             return false;
         }
+        let before = self.bytes.get(at..end).map(<[u8]>::to_vec);
         self.bytes.copy_within(at..moved, at + length);
         self.put(at, new);
-        true
+        self.bytes.get(at..end) != before.as_deref()
     }
 
-    /// Takes bytes out: what follows in the part moves up, and `filler` repeats at its end.
+    /// Takes bytes out: what follows in the part moves up, and `filler` repeats at its end. Whether that changed it.
     pub(crate) fn pull_within(&mut self, part: Part, at: usize, length: usize, filler: &[u8]) -> bool {
         let end = part.end().min(self.bytes.len());
         let length = length.min(end.saturating_sub(at));
         if length == 0 {
             return false;
         }
+        let before = self.bytes.get(at..end).map(<[u8]>::to_vec);
         self.bytes.copy_within(at + length..end, at);
         let filler: Vec<u8> = filler.iter().copied().cycle().take(length).collect();
         self.put(end - length, &filler);
-        true
+        self.bytes.get(at..end) != before.as_deref()
     }
 
     /// Puts bytes in between and makes the file longer; the headers' offsets and sizes follow, addresses do not.

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::file::File;
 use crate::random::Sequence;
-use crate::{code, frame, header, relocation, symbol, table};
+use crate::{code, debug, frame, header, relocation, symbol, table};
 
 /// A kind of edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub enum Edit {
     FrameRange,
     /// What a frame description says.
     FrameContents,
+    /// Entries of DWARF.
+    DebugEntries,
+    /// Abbreviations of DWARF.
+    DebugAbbreviations,
+    /// Lines, ranges, addresses and texts of DWARF.
+    DebugLists,
+    /// Go's table of functions.
+    GoTable,
     /// A pointer that the loader calls.
     Array,
     /// A note.
@@ -61,7 +69,7 @@ pub enum Edit {
 
 impl Edit {
     /// All edits; several times what reaches deepest. Code decides most of what deburr says.
-    pub const WEIGHTED: [Edit; 38] = [
+    pub const WEIGHTED: [Edit; 44] = [
         Edit::Blind,
         Edit::FileHeader,
         Edit::Segment,
@@ -78,6 +86,12 @@ impl Edit {
         Edit::Relocations,
         Edit::FrameRange,
         Edit::FrameContents,
+        Edit::DebugEntries,
+        Edit::DebugEntries,
+        Edit::DebugAbbreviations,
+        Edit::DebugLists,
+        Edit::GoTable,
+        Edit::GoTable,
         Edit::Array,
         Edit::Note,
         Edit::Dynamic,
@@ -117,6 +131,10 @@ impl Edit {
             Edit::Relocations => relocation::rearrange(bench),
             Edit::FrameRange => frame::range(bench),
             Edit::FrameContents => frame::contents(bench),
+            Edit::DebugEntries => debug::entries(bench),
+            Edit::DebugAbbreviations => debug::abbreviations(bench),
+            Edit::DebugLists => debug::lists(bench),
+            Edit::GoTable => debug::go_table(bench),
             Edit::Array => table::array(bench),
             Edit::Note => table::note(bench),
             Edit::Dynamic => table::dynamic(bench),

@@ -11,7 +11,7 @@
 //! | `file` | where the parts of an ELF file are |
 //! | `bench` | a file while it is edited |
 //! | `instruction` | tables of instructions that deburr looks for |
-//! | `header`, `symbol`, `relocation`, `frame`, `table`, `code` | the edits of one kind of part |
+//! | `header`, `symbol`, `relocation`, `frame`, `debug`, `table`, `code` | the edits of one kind of part |
 //! | `edit` | all edits, by name |
 //! | `cross` | sections of one file in another |
 
@@ -21,6 +21,7 @@
 mod bench;
 mod code;
 mod cross;
+mod debug;
 mod edit;
 mod field;
 mod file;

@@ -3,11 +3,13 @@
 use deburr_mutator::{Edit, Sequence, apply, crossover, mutate};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind};
 
-const FILES: [&[u8]; 4] = [
+const FILES: [&[u8]; 6] = [
     include_bytes!("files/x86_64-cpuid.so"),
     include_bytes!("files/aarch64-hwcap.so"),
     include_bytes!("files/x86_64-table.o"),
     include_bytes!("files/aarch64-helper.o"),
+    include_bytes!("files/x86_64-debug.so"),
+    include_bytes!("files/x86_64-go.so"),
 ];
 const ROOM: usize = 8 << 10;
 
@@ -63,7 +65,7 @@ fn every_kind_of_edit_changes_one_of_the_files() {
         let changed = FILES.iter().filter(|file| edited(file, kind, 1).is_some()).count();
         assert!(changed > 0, "{kind:?} changes no file");
     }
-    assert_eq!(kinds().len(), 24);
+    assert_eq!(kinds().len(), 28);
 }
 
 #[test]
@@ -73,6 +75,10 @@ fn an_edit_stays_in_the_part_that_it_is_about() {
         (Edit::Relocations, ".rela"),
         (Edit::FrameRange, ".eh_frame"),
         (Edit::FrameContents, ".eh_frame"),
+        (Edit::DebugEntries, ".debug_info"),
+        (Edit::DebugAbbreviations, ".debug_abbrev"),
+        (Edit::DebugLists, ".debug_"),
+        (Edit::GoTable, ".gopclntab"),
         (Edit::Array, ".init_array"),
         (Edit::Note, ".note"),
         (Edit::Dynamic, ".dynamic"),
