@@ -11,8 +11,9 @@ def hot(report: deburr.Report) -> list[str]:
     found: list[str] = []
     for file in report.files:
         for finding in file.findings:
-            if finding.severity == "warning" and finding.source is not None:
-                found.append(f"{finding.source.file}:{finding.source.line}: {finding.message}")
+            for place in finding.places:
+                if finding.severity == "warning" and place.source is not None:
+                    found.append(f"{place.source.file}:{place.source.line}: {finding.message}")
         for function in file.isa_functions:
             if function.reach == "required" and function.guard is None:
                 found.append(f"{function.function or function.svma}: {sorted(function.features)}")

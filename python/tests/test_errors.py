@@ -103,6 +103,12 @@ def test_nothing_is_written(word: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_objects_are_those_of_version_2() -> None:
+    assert "version 2" in failure(FIXTURES, options=["--schema-version=1"]).reason
+    found = [finding for file in deburr.check(FIXTURES).files for finding in file.findings]
+    assert found and all(finding.count == len(finding.places) for finding in found)
+
+
 def test_two_inputs_of_one_name_are_refused() -> None:
     assert failure([b"a", b"b"]).reason == "-: bytes of one name are given twice"
     assert failure([("a", b"a"), "/nonexistent", ("a", b"a")]).reason.startswith("a: bytes of one name")

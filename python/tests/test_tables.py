@@ -35,12 +35,12 @@ def test_rows_are_those_of_parquet(report: deburr.Report, programs: list[Path], 
         assert len(set(own["run"].to_pylist())) == 1
         assert own.num_rows == len(table) > 0
     assert len(tables["files"]) == len(report.files)
-    assert len(tables["findings"]) == sum(len(file.findings) for file in report.files) + len(report.across_files)
+    assert len(tables["findings"]) == sum(finding.count for file in report.files for finding in file.findings) + len(report.across_files)
 
 
 def test_polars_duckdb_pandas_and_pyarrow_take_a_table(report: deburr.Report) -> None:
     findings = report.tables()["findings"]
-    rules = sorted(finding.rule for file in report.files for finding in file.findings)
+    rules = sorted(finding.rule for file in report.files for finding in file.findings for _ in finding.places)
     rules = sorted(rules + [finding.rule for finding in report.across_files])
     assert sorted(polars.DataFrame(findings)["rule"].to_list()) == rules
     assert sorted(pyarrow.table(findings)["rule"].to_pylist()) == rules

@@ -60,13 +60,13 @@ fn newest(paths: &[PathBuf]) -> io::Result<SystemTime> {
     Ok(last)
 }
 
-/// Runs `deburr check --format json` on one file and returns that file's report.
+/// Runs `deburr check --format json` on one file and returns that file's report, with a finding for each place.
 ///
 /// # Panics
 /// If it ends with another status than 0 or 1, or its output is not the JSON that it promises.
 pub fn check(file: &Path, options: &[&str]) -> Checked {
     let mut command = Command::new(deburr());
-    command.arg("check").arg(file).args(["--format", "json"]).args(options);
+    command.arg("check").arg(file).args(["--format", "json", "--schema-version", "1"]).args(options);
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(
         matches!(output.status.code(), Some(0 | 1)),

@@ -75,6 +75,14 @@ def expected(entry, columns, prefix):
     return tuple(found)
 
 
+def by_place(findings):
+    """One entry for each place of each finding, with the facts of both."""
+    for finding in findings:
+        assert finding["count"] == len(finding["places"]) > 0
+        for place in finding["places"]:
+            yield {**finding, "places[]": place, "evidence": {**finding["evidence"], **place.get("evidence", {})}}
+
+
 def same(what, found, wanted):
     found, wanted = collections.Counter(found), collections.Counter(wanted)
     for row in (found - wanted):
@@ -138,7 +146,7 @@ def main():
     within = findings.filter(pyarrow.compute.is_null(findings.column("other_path")))
     found = [(paths[row["file"]],) for row in within.to_pylist()]
     found = [key + row for key, row in zip(found, rows(within.select([it[0] for it in of]), of))]
-    wanted = [(file["path"],) + expected(it, of, prefix) for file in report["files"] for it in file["findings"]]
+    wanted = [(file["path"],) + expected(it, of, prefix) for file in report["files"] for it in by_place(file["findings"])]
     same("findings", loads(found, at), loads(wanted, at))
     across = findings.filter(pyarrow.compute.is_valid(findings.column("other_path"))).to_pylist()
     same("across", [(paths.get(row["file"]), row["rule"], row["svma"], row["other_path"], row["other_svma"]) for row in across],

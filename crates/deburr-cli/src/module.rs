@@ -5,7 +5,7 @@
 
 use crate::args::check::Check;
 use crate::args::compare::Compare;
-use crate::args::format::{Format, ReportFormat, When};
+use crate::args::format::{Format, ReportFormat, SchemaVersion, When};
 use crate::args::tables::scan::Scan;
 use crate::args::{self, Verb};
 use crate::cmd;
@@ -246,13 +246,17 @@ fn only_memory(options: &Check) -> Result<(), Fault> {
         || options.html.is_some()
         || options.add_allowances.is_some()
         || options.pretty;
-    match options.format.iter().all(is_json) && !writes {
-        true => Ok(()),
-        false => Err(Fault(
-            "the module writes no files: leave --format, --html, --output, --pretty and --add-allowances out"
-                .to_owned(),
-        )),
+    if writes || !options.format.iter().all(is_json) {
+        let words =
+            "the module writes no files: leave --format, --html, --output, --pretty and --add-allowances out";
+        return Err(Fault(words.to_owned()));
     }
+    if options.schema_version != SchemaVersion::Two {
+        return Err(Fault(
+            "the module's objects are those of version 2: leave --schema-version out".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn is_of_values(options: &Compare) -> bool {
@@ -297,6 +301,7 @@ mod tests {
         for option in ["--output=x", "--format=sarif", "--format=json=x", "--pretty", "--add-allowances"] {
             assert!(fault(with_options(&[option])).contains("writes no files"), "{option}");
         }
+        assert!(fault(with_options(&["--schema-version=1"])).contains("version 2"));
         assert_eq!(fault(with_options(&["-"])), "a path among the options");
         assert_eq!(fault(with_options(&["--", "x"])), "a path among the options");
         assert!(fault(with_options(&["--nonsense"])).contains("--nonsense"));

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A compiler, as far as its flags differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compiler {
     /// GNU's, for any language.
     Gcc,
@@ -45,7 +45,7 @@ impl Compiler {
 }
 
 /// A compiler and its version: what made a function, or a part of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Maker {
     /// The compiler.
     pub compiler: Compiler,

@@ -35,12 +35,13 @@ __all__ = [
     "FileRunsOn",
     "FileUnreadPayload",
     "Finding",
-    "FindingCallers",
-    "FindingSource",
     "Guard",
     "IsaFunction",
     "IsaGroup",
     "NeededBy",
+    "Place",
+    "PlaceCallers",
+    "PlaceSource",
     "Refusal",
     "Runtime",
     "Skipped",
@@ -580,8 +581,23 @@ class Advice:
 
 
 @dataclass(frozen=True)
-class FindingCallers:
-    """FindingCallers, as the JSON Schema has it."""
+class PlaceSource:
+    """The source line; absent where it is not known."""
+
+    file: str
+    line: int
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> PlaceSource:
+        return cls(
+            file=it['file'],
+            line=it['line'],
+        )
+
+
+@dataclass(frozen=True)
+class PlaceCallers:
+    """PlaceCallers, as the JSON Schema has it."""
 
     function: str | None
     svma: str
@@ -589,7 +605,7 @@ class FindingCallers:
     weight: Weight
 
     @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> FindingCallers:
+    def _of(cls, it: Mapping[str, Any]) -> PlaceCallers:
         return cls(
             function=it['function'],
             svma=it['svma'],
@@ -617,55 +633,68 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class FindingSource:
-    """FindingSource, as the JSON Schema has it."""
+class Place:
+    """One place that a finding is about."""
 
-    file: str
-    line: int
-
-    @classmethod
-    def _of(cls, it: Mapping[str, Any]) -> FindingSource:
-        return cls(
-            file=it['file'],
-            line=it['line'],
-        )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Finding, as the JSON Schema has it."""
-
-    rule: str
-    severity: Literal['note', 'warning', 'error']
-    function: str | None
     svma: str
     """Stated virtual memory address; in relocatable objects an offset in the section."""
-    extent: int
-    """Bytes of code."""
-    source: FindingSource | None
-    message: str
-    evidence: Mapping[str, str | int | bool | list[str]]
-    section: str | None = None
-    near: str | None = None
-    """Where the function is, if it has no name: after the nearest one that has (foo+0x40), which it need not
-    belong to."""
     in_loop: bool = False
     """It is in a loop of its function; absent otherwise."""
     calls: int | None = None
     """Direct calls of its function in the file, jumps from other functions among them; absent where there are
     none."""
+    weight: Weight | None = None
+    """With --profile, where the profile has the file: how much of the run it took."""
+    callers: tuple[PlaceCallers, ...] | None = None
+    """Of a finding about a function that others call: the calls that it took most for, the heaviest first."""
+    source: PlaceSource | None = None
+    """The source line; absent where it is not known."""
+    evidence: Mapping[str, str | int | bool | list[str]] | None = None
+    """The facts that are its own; absent where there are none."""
+
+    @classmethod
+    def _of(cls, it: Mapping[str, Any]) -> Place:
+        return cls(
+            svma=it['svma'],
+            in_loop=it.get('in_loop', False),
+            calls=it.get('calls'),
+            weight=None if it.get('weight') is None else Weight._of(it['weight']),
+            callers=None if it.get('callers') is None else tuple(PlaceCallers._of(one) for one in it['callers']),
+            source=None if it.get('source') is None else PlaceSource._of(it['source']),
+            evidence=it.get('evidence'),
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says of one place or several. They share the rule, the function, what removes them, and the
+    message."""
+
+    rule: str
+    severity: Literal['note', 'warning', 'error']
+    function: str | None
+    extent: int
+    """Bytes of code of each place."""
+    message: str
+    evidence: Mapping[str, str | int | bool | list[str]]
+    """The facts that all places share."""
+    count: int
+    """How many places there are."""
+    places: tuple[Place, ...]
+    """In the order of the findings: by address, or the heaviest first where there is a profile or a record of
+    costs."""
+    section: str | None = None
+    near: str | None = None
+    """Where the function is, if it has no name: after the nearest one that has (foo+0x40), which it need not
+    belong to."""
     compiler: str | None = None
     """What made the function (gcc 12.2, Go 1.22, assembler), where the file has several compilers and tells
     which."""
     origin: Literal['go-runtime', 'rust-std', 'c-library', 'compiler-runtime'] | None = None
     """Who wrote the function, where its name shows that the file's owner did not."""
     counted: bool | None = None
-    """False where the finding does not count: the owner cannot change the function (origin), and the file
+    """False where the findings do not count: the owner cannot change the function (origin), and the file
     runs. Absent otherwise."""
-    weight: Weight | None = None
-    """With --profile, where the profile has the file: how much of the run it took."""
-    callers: tuple[FindingCallers, ...] | None = None
-    """Of a finding about a function that others call: the calls that it took most for, the heaviest first."""
 
     @classmethod
     def _of(cls, it: Mapping[str, Any]) -> Finding:
@@ -673,20 +702,16 @@ class Finding:
             rule=it['rule'],
             severity=it['severity'],
             function=it['function'],
-            svma=it['svma'],
             section=it.get('section'),
             extent=it['extent'],
-            source=None if it['source'] is None else FindingSource._of(it['source']),
             message=it['message'],
             evidence=it['evidence'],
             near=it.get('near'),
-            in_loop=it.get('in_loop', False),
-            calls=it.get('calls'),
             compiler=it.get('compiler'),
             origin=it.get('origin'),
             counted=it.get('counted'),
-            weight=None if it.get('weight') is None else Weight._of(it['weight']),
-            callers=None if it.get('callers') is None else tuple(FindingCallers._of(one) for one in it['callers']),
+            count=it['count'],
+            places=tuple(Place._of(one) for one in it['places']),
         )
 
 
@@ -1311,7 +1336,7 @@ class File:
 class Document:
     """The output of deburr check --format json"""
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     tool_version: str
     files: tuple[File, ...]
     """One entry for each ELF file, by path; members of archives and packages count as files."""

@@ -23,6 +23,17 @@ pub(crate) enum Format {
     Json,
 }
 
+/// A version of the JSON document of `deburr check`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaVersion {
+    /// A finding for each place.
+    #[value(name = "1")]
+    One = 1,
+    /// A finding for places that differ in nothing else.
+    #[value(name = "2")]
+    Two = 2,
+}
+
 /// A format of what differs between two builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {

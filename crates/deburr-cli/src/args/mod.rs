@@ -146,6 +146,9 @@ pub(crate) enum Verb {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Writer {
     Check,
+    /// Version 1 of it.
+    #[value(name = "check-1")]
+    CheckFirst,
     Show,
     Diff,
     Fix,

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Schema { of } => {
             out.write_all(match of {
                 Writer::Check => include_bytes!("../schema.json").as_slice(),
+                Writer::CheckFirst => include_bytes!("../schema-1.json"),
                 Writer::Show => include_bytes!("../schema-show.json"),
                 Writer::Diff => include_bytes!("../schema-diff.json"),
                 Writer::Fix => include_bytes!("../schema-fix.json"),

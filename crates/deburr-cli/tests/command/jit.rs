@@ -74,7 +74,7 @@ fn a_jitdump_is_checked_like_a_program() {
         let findings = file["findings"].as_array().unwrap();
         let found: Vec<_> = findings.iter().map(|it| (&it["rule"], &it["function"])).collect();
         assert_eq!(found, [(&rule.into(), &"Lazy:add x.js:1".into())], "{arch}");
-        let svma = u64::from_str_radix(&findings[0]["svma"].as_str().unwrap()[2..], 16).unwrap();
+        let svma = u64::from_str_radix(&findings[0]["places"][0]["svma"].as_str().unwrap()[2..], 16).unwrap();
         assert!((SAMPLED..SAMPLED + code.len() as u64).contains(&svma));
         // Nobody can compile it again by other flags.
         assert_eq!((&file["advice"], output.status.code()), (&Value::Array(Vec::new()), Some(1)));
@@ -208,8 +208,10 @@ fn a_burr_in_code_made_at_run_time_is_weighed_by_name_in_every_format() {
     let path = written(&scratch, "jit-27922.dump", &dump(X86_64, &functions));
     let (document, _) = json(&["--profile", &profile, &path]);
     let findings = document["files"][0]["findings"].as_array().unwrap();
-    let found: Vec<_> =
-        findings.iter().map(|it| (&it["rule"], &it["function"], &it["weight"]["share"])).collect();
+    let found: Vec<_> = findings
+        .iter()
+        .map(|it| (&it["rule"], &it["function"], &it["places"][0]["weight"]["share"]))
+        .collect();
     let rule = Value::from("cas-for-rmw");
     assert_eq!(found, [(&rule, &"add".into(), &1.0.into()), (&rule, &"cold".into(), &0.0.into())]);
     assert_eq!(document["profile"]["checked"], 1.0);

@@ -38,7 +38,7 @@ fn cases(verb: &str, option: &str) -> Vec<Case> {
         ("check", "format") => [
             ("text", "llsc-loop"),
             ("concise", "llsc-loop"),
-            ("json", "\"schema_version\""),
+            ("json", "\"schema_version\":2"),
             ("sarif", "2.1.0"),
             ("github", "::warning"),
             ("junit", "<testsuites"),

@@ -6,6 +6,7 @@ pub(crate) mod baseline;
 pub(crate) mod build;
 mod counted;
 mod fingerprint;
+mod grouped;
 pub(crate) mod groups;
 mod heat;
 pub(crate) mod level;
@@ -21,6 +22,7 @@ pub use crate::profile::{Share, WeighedBy, Weight};
 pub use crate::provenance::Origin;
 pub use answer::{Answer, OnBaseline, UnreadPayload};
 pub use fingerprint::Fingerprints;
+pub use grouped::{Facts, FindingGroup, FindingPlace, grouped};
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
     HotFunction, IsaFunction, IsaGroup, NeededBy, Offered, OtherPlace, OverBudget, PlacedFinding,

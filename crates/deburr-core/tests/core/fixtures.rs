@@ -2,7 +2,7 @@
 //! others, a `miss-*` has none. Lines come from the fixtures' own DWARF, so this tests those too.
 
 use deburr_core::finding::{Severity, Value};
-use deburr_core::report::{PlacedFinding, Report};
+use deburr_core::report::{PlacedFinding, Report, grouped};
 use deburr_core::rule::FileFacts;
 use deburr_core::{Request, StatedClaim, across, check};
 use std::collections::BTreeSet;
@@ -259,6 +259,47 @@ fn a_report_is_read_back_from_its_json() {
     assert!(findings > 50, "only {findings} findings");
     let bad = serde_json::from_str::<deburr_core::report::Hex>("\"4a10\"").unwrap_err();
     assert!(bad.to_string().contains("expected a number such as 0x4a10"), "{bad}");
+}
+
+/// Every finding can be made of its group and its place again, in the same order within a group.
+#[test]
+fn groups_of_findings_leave_nothing_out_and_share_all_but_the_places() {
+    let rules: Vec<&str> = deburr_core::rule::RULES.iter().map(|rule| rule.id).collect();
+    let (mut places, mut shared) = (0, 0);
+    for source in rules.iter().flat_map(|rule_id| fixtures(rule_id)) {
+        let object = fs::read(source.with_extension("o")).unwrap();
+        let request = Request { rules: Some(&rules), ..Request::default() };
+        let report = check(&object, &request).unwrap();
+        let groups = serde_json::to_value(grouped(&report.findings)).unwrap();
+        let mut made = Vec::new();
+        for group in groups.as_array().unwrap() {
+            let mut common = group.as_object().unwrap().clone();
+            let count = common.remove("count").unwrap();
+            let own = common.remove("places").unwrap();
+            let own = own.as_array().unwrap();
+            assert_eq!(count, own.len());
+            for place in own {
+                let mut finding = common.clone();
+                let place = place.as_object().unwrap().clone();
+                let facts = place.get("evidence").and_then(|facts| facts.as_object()).cloned();
+                finding.insert("source".to_owned(), serde_json::Value::Null);
+                finding.extend(place.into_iter().filter(|(name, _)| name != "evidence"));
+                let evidence = finding["evidence"].as_object_mut().unwrap();
+                evidence.extend(facts.unwrap_or_default());
+                made.push(serde_json::Value::Object(finding).to_string());
+            }
+            places += own.len();
+            shared += usize::from(own.len() > 1);
+        }
+        let as_value = |finding| serde_json::to_value(finding).unwrap().to_string();
+        let mut wanted: Vec<String> = report.findings.iter().map(as_value).collect();
+        let places: Vec<_> = report.findings.iter().map(|finding| finding.svma).collect();
+        assert!(places.is_sorted(), "{}", source.display());
+        made.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(made, wanted, "{}", source.display());
+    }
+    assert!(places > 300 && shared > 2, "{places} places, {shared} findings of several");
 }
 
 /// `scalar-twin` compares files: each fixture with the one that its source names.

@@ -56,7 +56,7 @@ impl Rowed for Findings {
             "",
             |row| Cell::text(row.function_section),
         ),
-        is("svma", TEXT, "its address", "files[].findings[].svma", |row| {
+        is("svma", TEXT, "its address", "files[].findings[].places[].svma", |row| {
             Cell::owned(Some(row.of.svma.to_string()))
         }),
         may(
@@ -69,13 +69,21 @@ impl Rowed for Findings {
         is("extent", BYTES, "the code that it is about", "files[].findings[].extent", |row| {
             Cell::Count(row.of.extent)
         }),
-        is("in_loop", FLAG, "whether it is in a loop of its function", "files[].findings[].in_loop", |row| {
-            Cell::Flag(row.of.in_loop)
-        }),
-        is("calls", count("calls"), "direct calls of its function", "files[].findings[].calls", |row| {
-            Cell::Count(row.of.calls)
-        }),
-        may("share", SHARE, "what a profile saw of it", "files[].findings[].weight.share", |row| {
+        is(
+            "in_loop",
+            FLAG,
+            "whether it is in a loop of its function",
+            "files[].findings[].places[].in_loop",
+            |row| Cell::Flag(row.of.in_loop),
+        ),
+        is(
+            "calls",
+            count("calls"),
+            "direct calls of its function",
+            "files[].findings[].places[].calls",
+            |row| Cell::Count(row.of.calls),
+        ),
+        may("share", SHARE, "what a profile saw of it", "files[].findings[].places[].weight.share", |row| {
             row.of.weight.map_or(Cell::Null, |it| Cell::Share(it.share.fraction()))
         }),
         may(
@@ -99,10 +107,10 @@ impl Rowed for Findings {
             "files[].findings[].counted",
             |row| Cell::Flag(row.of.counted),
         ),
-        may("source_file", TEXT, "the source file", "files[].findings[].source.file", |row| {
+        may("source_file", TEXT, "the source file", "files[].findings[].places[].source.file", |row| {
             Cell::text(row.of.source.as_ref().map(|it| it.file.as_str()))
         }),
-        may("source_line", count(""), "its line, from 1", "files[].findings[].source.line", |row| {
+        may("source_line", count(""), "its line, from 1", "files[].findings[].places[].source.line", |row| {
             Cell::count(row.of.source.as_ref().map(|it| it.line.into()))
         }),
         is("message", TEXT, "one sentence", "files[].findings[].message", |row| {

@@ -306,7 +306,12 @@ type Owned = (String, Option<String>, bool);
 /// The findings of a program and the exit status.
 fn owned(program: &Path, options: &[&str]) -> (Vec<Owned>, Option<i32>) {
     let mut command = Command::new(deburr());
-    let output = command.args(["check", "--format", "json"]).args(options).arg(program).output().unwrap();
+    let output = command
+        .args(["check", "--format=json", "--schema-version=1"])
+        .args(options)
+        .arg(program)
+        .output()
+        .unwrap();
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = document["files"][0]["findings"].as_array().unwrap().iter().map(|finding| {
         let text = |name: &str| finding[name].as_str().map(str::to_owned);

@@ -71,7 +71,9 @@ fn check(arguments: &[&Path]) -> Command {
 }
 
 fn report(arguments: &[&Path]) -> Value {
-    let document: Value = serde_json::from_str(&run(check(arguments).arg("--format=json"))).expect("JSON");
+    let document: Value =
+        serde_json::from_str(&run(check(arguments).args(["--format=json", "--schema-version=1"])))
+            .expect("JSON");
     document["files"][0].clone()
 }
 

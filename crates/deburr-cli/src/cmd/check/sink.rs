@@ -211,7 +211,7 @@ impl<'o> Sinks<'o> {
                     },
                 ),
                 ReportFormat::Concise => for_people(palette, Concise { palette }),
-                ReportFormat::Json => Box::new(Json::new(pretty)),
+                ReportFormat::Json => Box::new(Json::new(options.schema_version, pretty)),
                 ReportFormat::Sarif => Box::new(Sarif::new(pretty, here)),
                 ReportFormat::Github => {
                     for_people(without_colours, Github { here, undecided_fails: failing.undecided })

@@ -1,18 +1,21 @@
-//! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`.
+//! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`, and `schema-1.json` that of version 1.
 //!
 //! In: the calls of [`Renderer`]. Out: one JSON object. Each file goes out when it comes, so that no run is
 //! held in memory.
 
 use super::renderer::{Checked, Finished, Renderer};
+use super::with_field::WithField;
+use crate::args::format::SchemaVersion;
 use crate::input::walk::Skipped;
 use crate::render::json::write_value;
-use deburr_core::report::SCHEMA_VERSION;
+use deburr_core::report::grouped;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes one document.
 pub(crate) struct Json {
+    version: SchemaVersion,
     pretty: bool,
     files: u64,
 }
@@ -21,7 +24,8 @@ impl Renderer for Json {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let (line, colon) = self.space();
         let version = env!("CARGO_PKG_VERSION");
-        write!(out, "{{{line}\"schema_version\":{colon}{SCHEMA_VERSION},{line}")?;
+        let schema = self.version as u8;
+        write!(out, "{{{line}\"schema_version\":{colon}{schema},{line}")?;
         write!(out, "\"tool_version\":{colon}\"{version}\",{line}\"files\":{colon}[")
     }
 
@@ -33,7 +37,14 @@ impl Renderer for Json {
         if self.pretty {
             out.write_all(b"\n    ")?;
         }
-        self.value(out, file.report, "\n    ")
+        match self.version {
+            SchemaVersion::One => self.value(out, file.report, "\n    "),
+            SchemaVersion::Two => {
+                let groups = grouped(&file.report.findings);
+                let report = WithField { of: file.report, field: "findings", value: &groups };
+                self.value(out, &report, "\n    ")
+            }
+        }
     }
 
     fn end(&mut self, out: &mut dyn Write, run: Finished<'_>) -> io::Result<()> {
@@ -80,8 +91,8 @@ fn skipped(skip: &Skipped) -> Value {
 }
 
 impl Json {
-    pub(crate) const fn new(pretty: bool) -> Json {
-        Json { pretty, files: 0 }
+    pub(crate) const fn new(version: SchemaVersion, pretty: bool) -> Json {
+        Json { version, pretty, files: 0 }
     }
 
     /// The space between members, and after a colon.
@@ -101,24 +112,47 @@ mod tests {
     use deburr_core::Report;
     use deburr_test_support::schema_faults;
 
+    fn document_of(version: SchemaVersion, pretty: bool, reports: &[Report]) -> serde_json::Value {
+        let text = rendered_with(&mut Json::new(version, pretty), reports, &[example_across()]);
+        serde_json::from_str(&text).unwrap()
+    }
+
     fn document(pretty: bool, reports: &[Report]) -> serde_json::Value {
-        serde_json::from_str(&rendered_with(&mut Json::new(pretty), reports, &[example_across()])).unwrap()
+        document_of(SchemaVersion::Two, pretty, reports)
     }
 
     #[test]
-    fn document_follows_its_schema() {
-        let schema: serde_json::Value = serde_json::from_str(include_str!("../../schema.json")).unwrap();
-        for document in [
-            document(false, &[example(), undecided_example()]),
-            document(true, &[example(), example()]),
-            document(true, &[]),
-        ] {
-            let faults = schema_faults(&schema, &document);
-            assert!(faults.is_empty(), "{faults:?}");
+    fn document_of_each_version_follows_its_schema_and_not_the_other() {
+        let schemas = [include_str!("../../schema-1.json"), include_str!("../../schema.json")];
+        let schemas = schemas.map(|schema| serde_json::from_str::<serde_json::Value>(schema).unwrap());
+        for (version, schema) in [SchemaVersion::One, SchemaVersion::Two].into_iter().zip(&schemas) {
+            for document in [
+                document_of(version, false, &[example(), undecided_example()]),
+                document_of(version, true, &[example(), example()]),
+                document_of(version, true, &[]),
+            ] {
+                let faults = schema_faults(schema, &document);
+                assert!(faults.is_empty(), "{faults:?}");
+                let other = schemas.iter().find(|other| *other != schema).unwrap();
+                assert!(!schema_faults(other, &document).is_empty());
+            }
         }
         let mut wrong = document(false, &[example()]);
-        wrong["files"][0]["findings"][0]["svma"] = json!(4096);
-        assert!(!schema_faults(&schema, &wrong).is_empty());
+        wrong["files"][0]["findings"][0]["places"][0]["svma"] = json!(4096);
+        assert!(!schema_faults(&schemas[1], &wrong).is_empty());
+    }
+
+    #[test]
+    fn the_versions_differ_in_the_findings_of_files_alone() {
+        let strip = |version| {
+            let mut document = document_of(version, false, &[example(), undecided_example()]);
+            document["schema_version"].take();
+            for file in document["files"].as_array_mut().unwrap() {
+                file["findings"].take();
+            }
+            document
+        };
+        assert_eq!(strip(SchemaVersion::One), strip(SchemaVersion::Two));
     }
 
     #[test]

@@ -15,3 +15,4 @@ pub(crate) mod sarif;
 pub(crate) mod text;
 pub(crate) mod totals;
 pub(crate) mod variant;
+mod with_field;

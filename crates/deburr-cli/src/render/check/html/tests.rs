@@ -61,7 +61,7 @@ fn rows_say_what_the_report_says() {
 fn sums_are_those_of_the_run() {
     let page = rendered_with(&mut Html::default(), &[example(), example()], &[example_across()]);
     let json = rendered_with(
-        &mut crate::render::check::json::Json::new(false),
+        &mut crate::render::check::json::Json::new(crate::args::format::SchemaVersion::Two, false),
         &[example(), example()],
         &[example_across()],
     );
