@@ -14,6 +14,7 @@ use crate::function::reach::verdict::refusal::roots::{Role, roots};
 use crate::function::reach::verdict::refusal::unavoidable::is_unavoidable;
 use crate::insn::Flow;
 use deburr_cpu::{Arch, FeatureSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Maximum of calls between a function that runs at the start and one that refuses.
@@ -113,26 +114,31 @@ impl Finder<'_, '_, '_> {
         let Some(function) = self.file.program.function_from(start) else { return };
         let Some(graph) = self.file.graph(function) else { return };
         let Some((first, _)) = graph.find(self.file.image.svma(start)) else { return };
-        let is_caught = is_caught || self.goes_on_after_catch(&graph, role);
+        let mut place = Place { graph: &graph, first, role, is_caught, ends: FxHashMap::default() };
+        place.is_caught = is_caught || self.goes_on_after_catch(&mut place);
         for block in 0..graph.blocks.len() {
-            self.branch(&graph, (first, block), (start, role, is_caught));
+            self.branch(&mut place, block, start);
+            let mut is_passed = None;
             for callee in self.callees(&graph, block) {
-                // Where nothing comes after it but a few words, a few words are what the program is for.
-                let after = self.explorer.ends_at(&graph, block);
-                let may_part = !is_farewell(&after, role);
-                if self.is_unavoidable(&graph, (first, block), role, (is_caught, may_part)) {
-                    self.function(callee.start, Role::Initialiser, (is_caught, depth + 1));
+                if depth == MAX_CALLS_DEEP || self.done.contains(&callee.start) {
+                    continue;
+                }
+                let is_passed = *is_passed.get_or_insert_with(|| {
+                    // Where nothing comes after it but a few words, a few words are what the program is for.
+                    self.is_unavoidable(&mut place, block, Parting::UnlessItFollows)
+                });
+                if is_passed {
+                    self.function(callee.start, Role::Initialiser, (place.is_caught, depth + 1));
                 }
             }
         }
     }
 
     /// Whether a function catches what is thrown below it, and does not end the program for that.
-    fn goes_on_after_catch(&mut self, graph: &Graph, role: Role) -> bool {
-        handlers(self.file, graph).into_iter().any(|handler| {
-            let ends = self.explorer.ends_at(graph, handler);
-            !is_refusal(&ends, role, true)
-        })
+    fn goes_on_after_catch(&mut self, place: &mut Place<'_>) -> bool {
+        let role = place.role;
+        let mut handlers = handlers(self.file, place.graph).into_iter();
+        handlers.any(|handler| !is_refusal(place.ends_at(&mut self.explorer, handler), role, true))
     }
 
     /// What a block calls, or jumps to, from which calls lead to tests.
@@ -148,12 +154,8 @@ impl Finder<'_, '_, '_> {
     }
 
     /// Whether a branch refuses.
-    fn branch(
-        &mut self,
-        graph: &Graph,
-        (first, block): (usize, usize),
-        (start, role, is_caught): (CodeOffset, Role, bool),
-    ) {
+    fn branch(&mut self, place: &mut Place<'_>, block: usize, start: CodeOffset) {
+        let Place { graph, role, is_caught, .. } = *place;
         let Some(last) = graph.blocks.get(block).and_then(|block| block.last()) else { return };
         let Flow::Branch(target) = last.flow else { return };
         let Some(facts) = self.learnt.facts.get(&start) else { return };
@@ -181,8 +183,8 @@ impl Finder<'_, '_, '_> {
             if is_refusal(&passed, role, is_caught) && (refused.works || !passed.works) {
                 continue;
             }
-            let may_part = !is_farewell(&passed, role);
-            if self.is_unavoidable(graph, (first, block), role, (is_caught, may_part)) {
+            let parting = if is_farewell(&passed, role) { Parting::Never } else { Parting::Always };
+            if self.is_unavoidable(place, block, parting) {
                 self.found.push(Found { features, at: last.svma, path: refusing, text: refused.text });
             }
         }
@@ -195,18 +197,45 @@ impl Finder<'_, '_, '_> {
         known.proof
     }
 
-    /// `may_part`: whether a path off the way may end with a few words.
-    fn is_unavoidable(
-        &mut self,
-        graph: &Graph,
-        (first, block): (usize, usize),
-        role: Role,
-        (is_caught, may_part): (bool, bool),
-    ) -> bool {
+    fn is_unavoidable(&mut self, place: &mut Place<'_>, block: usize, parting: Parting) -> bool {
+        let Place { graph, first, role, is_caught, .. } = *place;
         is_unavoidable(graph, (first, block), &mut self.explorer, |explorer, at| {
-            let ends = explorer.ends_at(graph, at);
-            is_refusal(&ends, role, is_caught) || (may_part && is_farewell(&ends, role))
+            let ends = place.ends_at(explorer, at);
+            if is_refusal(ends, role, is_caught) {
+                return true;
+            }
+            is_farewell(ends, role)
+                && match parting {
+                    Parting::Always => true,
+                    Parting::Never => false,
+                    Parting::UnlessItFollows => !is_farewell(place.ends_at(explorer, block), role),
+                }
         })
+    }
+}
+
+/// Whether a path off the way may end with a few words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parting {
+    Always,
+    Never,
+    /// Where more than that comes from the block on.
+    UnlessItFollows,
+}
+
+/// A function that runs at the start, and what was explored of it.
+struct Place<'g> {
+    graph: &'g Graph,
+    first: usize,
+    role: Role,
+    is_caught: bool,
+    /// By block, where control ends from it on.
+    ends: FxHashMap<usize, Ends>,
+}
+
+impl Place<'_> {
+    fn ends_at(&mut self, explorer: &mut Explorer<'_, '_, '_>, block: usize) -> &Ends {
+        self.ends.entry(block).or_insert_with(|| explorer.ends_at(self.graph, block))
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn is_unavoidable(
     graph: &Graph,
     (first, block): (usize, usize),
     explorer: &mut Explorer<'_, '_, '_>,
-    is_end: impl Fn(&mut Explorer<'_, '_, '_>, usize) -> bool,
+    mut is_end: impl FnMut(&mut Explorer<'_, '_, '_>, usize) -> bool,
 ) -> bool {
     let leading = leading_to(graph, block);
     let is_leading = |at: usize| leading.get(at).copied().unwrap_or_default();
