@@ -80,7 +80,8 @@ def by_place(findings):
     for finding in findings:
         assert finding["count"] == len(finding["places"]) > 0
         for place in finding["places"]:
-            yield {**finding, "places[]": place, "evidence": {**finding["evidence"], **place.get("evidence", {})}}
+            # What is left out counts.
+            yield {"counted": True, **finding, "places[]": place, "evidence": {**finding["evidence"], **place.get("evidence", {})}}
 
 
 def same(what, found, wanted):
