@@ -54,10 +54,11 @@ impl Interrupts {
         let interrupts = Interrupts { stop: Stop::default(), attended, is_over: Arc::default() };
         // Whoever started this with nohup wants it to outlive the terminal.
         let heeded = || SIGNALS.into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
+        let mut signals = Signals::new(heeded())?;
+        // Afterwards: a signal that finds only this handler would be lost.
         for signal in heeded() {
             register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&interrupts.is_over))?;
         }
-        let mut signals = Signals::new(heeded())?;
         let stop = interrupts.stop.clone();
         let attended = Arc::clone(&interrupts.attended.0);
         let heard = move |_| {
