@@ -192,7 +192,7 @@ impl Pair {
         let start = self.load.svma.min(self.store.svma);
         let end = self.load.next().max(self.store.next());
         let blocks = [self.load.svma, self.store.svma].map(|svma| graph.find(svma).map(|(block, _)| block));
-        let retries = matches!(blocks, [Some(load), Some(store)] if loops.share(load, store));
+        let retries = matches!(blocks, [Some(load), Some(store)] if loops.are_in_one(load, store));
         Sequence {
             load: self.load.svma,
             store: self.store.svma,

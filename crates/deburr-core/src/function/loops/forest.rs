@@ -3,7 +3,7 @@
 //! In: a [`Graph`]. Out: [`Loops`], in time and room that grow with the graph, however deep the nest. After Tarjan, "Testing Flow
 //! Graph Reducibility" (1974): what is in an inner loop is passed over as a whole.
 
-use super::dominators::Dominators;
+use crate::engine::dominators::{Digraph, Dominators};
 use crate::function::block::Graph;
 
 /// A natural loop.
@@ -22,7 +22,7 @@ pub struct Loops {
     nodes: Vec<Node>,
     /// By block: the innermost loop around it.
     innermost: Vec<Option<usize>>,
-    /// The blocks in loops, those of one loop together.
+    /// All blocks that are in loops. Those of one loop follow one another.
     members: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ struct Node {
 /// The natural loops of a graph; back edges to one header make one loop. Jumps through tables are not followed: what only they
 /// reach counts as entered from outside.
 pub fn natural_loops(graph: &Graph) -> Loops {
-    let dominators = Dominators::of(graph);
+    let dominators = Dominators::of(graph, &entries(graph));
     let is_latch = |&(header, latch): &(usize, usize)| dominators.dominates(header, latch);
     let mut back_edges: Vec<(usize, usize)> = graph
         .blocks
@@ -62,7 +62,43 @@ pub fn natural_loops(graph: &Graph) -> Loops {
     loops
 }
 
-/// By block: the header of the outermost loop around it so far, by way of others.
+impl Digraph for Graph {
+    fn count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    fn after(&self, block: usize) -> &[usize] {
+        self.blocks.get(block).map(|block| block.successors.as_slice()).unwrap_or_default()
+    }
+
+    fn before(&self, block: usize) -> &[usize] {
+        self.blocks.get(block).map(|block| block.predecessors.as_slice()).unwrap_or_default()
+    }
+}
+
+/// The blocks at which control enters: the first, those that nothing leads to, and of cycles that nothing leads into the lowest. A
+/// jump table does, which is not followed.
+fn entries(graph: &Graph) -> Vec<usize> {
+    let is_plain = |&block: &usize| {
+        block == 0 || graph.blocks.get(block).is_some_and(|block| block.predecessors.is_empty())
+    };
+    // Padding in front of the target of a jump seems to fall into a loop; nothing ever runs it.
+    let is_padding = |&block: &usize| {
+        let orphan = graph.blocks.get(block).filter(|orphan| block > 0 && orphan.predecessors.is_empty());
+        orphan.is_some_and(|orphan| !orphan.insns.is_empty() && orphan.is_padding())
+    };
+    let count = graph.blocks.len();
+    let (mut seen, mut order, mut entries) = (vec![false; count], Vec::new(), Vec::new());
+    for entry in (0..count).filter(is_plain).chain(0..count) {
+        if seen.get(entry) == Some(&false) && !is_padding(&entry) {
+            entries.push(entry);
+            graph.visit(entry, &mut [].as_slice(), &mut seen, &mut order);
+        }
+    }
+    entries
+}
+
+/// For each block, a header nearer to that of the outermost loop that is known around it so far; at that one, itself.
 struct Merged(Vec<usize>);
 
 impl Merged {
@@ -185,7 +221,7 @@ impl Loops {
     }
 
     /// Whether a loop is around both of two blocks: then the outermost one is.
-    pub(crate) fn share(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn are_in_one(&self, a: usize, b: usize) -> bool {
         let outermost = |block: usize| {
             let innermost = self.innermost.get(block).copied().flatten()?;
             self.nodes.get(innermost).map(|node| node.outermost)
@@ -194,7 +230,7 @@ impl Loops {
     }
 
     /// The headers of the loops that have a block of which something is true, sorted.
-    pub(crate) fn with(&self, is_it: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub(crate) fn headers_around(&self, is_it: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut has = vec![false; self.nodes.len()];
         for (block, innermost) in self.innermost.iter().enumerate() {
             if let Some(has) = innermost.and_then(|innermost| has.get_mut(innermost)) {
@@ -278,11 +314,11 @@ mod tests {
                 with_nests += usize::from(around.len() > 1);
                 for other in 0..graph.blocks.len() {
                     let is_shared = wanted.iter().any(|it| it.blocks.contains(&other));
-                    assert_eq!(found.share(block, other), is_shared, "{seed}: {block} and {other}");
+                    assert_eq!(found.are_in_one(block, other), is_shared, "{seed}: {block} and {other}");
                 }
                 let with: Vec<usize> =
                     expected.iter().filter(|it| it.blocks.contains(&block)).map(|it| it.header).collect();
-                assert_eq!(found.with(|it| it == block), with, "{seed}: with {block}");
+                assert_eq!(found.headers_around(|it| it == block), with, "{seed}: with {block}");
             }
         }
         assert!(with_nests > 1000, "{with_nests}");

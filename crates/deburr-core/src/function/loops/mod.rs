@@ -5,7 +5,6 @@
 //! what is asked for many places of a function is worked out once for all.
 
 mod cyclic;
-mod dominators;
 mod forest;
 mod outline;
 mod shortest;
@@ -25,7 +24,7 @@ mod tests {
         graph
     }
 
-    /// A graph of so many blocks with up to two successors each, most of them near, as code has them.
+    /// A graph like that of code: `count` blocks with up to two successors, one of them often the next block.
     pub(super) fn random(seed: u64, count: usize) -> Graph {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut draw = |below: usize| {

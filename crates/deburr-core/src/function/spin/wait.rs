@@ -254,7 +254,8 @@ impl Place<'_> {
         };
         let pauses =
             |block: usize| self.graph.blocks.get(block).is_some_and(|block| block.insns.iter().any(is_pause));
-        let pausing = self.surroundings.pausing.get_or_init(|| natural_loops(self.graph).with(pauses));
+        let pausing =
+            self.surroundings.pausing.get_or_init(|| natural_loops(self.graph).headers_around(pauses));
         cycle.blocks.first().is_some_and(|header| pausing.binary_search(header).is_ok())
     }
 }

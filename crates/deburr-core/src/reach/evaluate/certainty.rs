@@ -5,116 +5,82 @@
 //! whichever way a doubtful branch takes (Ferrante, Ottenstein and Warren, TOPLAS 1987).
 
 use super::run::{Certainty, Context, ContextId, Node, Run, Way};
+use crate::engine::dominators::{Digraph, Dominators};
 use crate::engine::solver::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The immediate post-dominators of the blocks of a context. A place is an index into the postorder.
+/// The immediate post-dominators of the blocks of a context.
 struct PostDominators {
-    /// By place, the block; the last is the end of the context.
+    /// Sorted; a place is an index into them.
     nodes: Vec<NodeId>,
-    places: FxHashMap<NodeId, usize>,
-    /// By place, the place of the immediate post-dominator.
-    immediate: Vec<Option<usize>>,
+    dominators: Dominators,
+}
+
+/// The ways between the blocks of a context, against the direction of control. By place.
+struct Against {
+    /// Where control comes from.
+    before: Vec<Vec<usize>>,
+    /// Where it goes.
+    after: Vec<Vec<usize>>,
+}
+
+impl Digraph for Against {
+    fn count(&self) -> usize {
+        self.after.len()
+    }
+
+    fn after(&self, place: usize) -> &[usize] {
+        self.before.get(place).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn before(&self, place: usize) -> &[usize] {
+        self.after.get(place).map(Vec::as_slice).unwrap_or_default()
+    }
 }
 
 impl PostDominators {
-    /// After Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001), on the reversed graph. `next`: by block, where
-    /// control goes within the context; `may_end`: blocks that call what may not come back.
+    /// `nodes`: sorted; `next`: by block, where control goes within the context; `may_end`: blocks that call what may not come
+    /// back.
     fn new(
-        blocks: &[NodeId],
+        nodes: Vec<NodeId>,
         next: &FxHashMap<NodeId, Vec<NodeId>>,
         may_end: &FxHashSet<NodeId>,
     ) -> PostDominators {
-        let after = |node: &NodeId| next.get(node).map(Vec::as_slice).unwrap_or_default();
-        let mut before: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
-        let mut ends = Vec::new();
-        for node in blocks {
-            for to in after(node) {
-                before.entry(*to).or_default().push(*node);
-            }
-            if after(node).is_empty() || may_end.contains(node) {
-                ends.push(*node);
-            }
-        }
-        let nodes = postorder(&ends, &before);
-        let places: FxHashMap<NodeId, usize> =
-            nodes.iter().enumerate().map(|(place, &node)| (node, place)).collect();
-        let end = nodes.len();
-        let mut immediate: Vec<Option<usize>> = vec![None; end + 1];
-        if let Some(it) = immediate.last_mut() {
-            *it = Some(end);
-        }
-        let mut has_changed = true;
-        while has_changed {
-            has_changed = false;
-            for (place, node) in nodes.iter().enumerate().rev() {
-                let is_end = after(node).is_empty() || may_end.contains(node);
-                let mut new = if is_end { Some(end) } else { None };
-                for to in after(node) {
-                    // A loop without an end meets nothing.
-                    let to = places.get(to).copied().unwrap_or(end);
-                    if immediate.get(to).copied().flatten().is_some() {
-                        new = Some(new.map_or(to, |new| meet(&immediate, new, to)));
-                    }
-                }
-                if let Some(it) = immediate.get_mut(place)
-                    && *it != new
-                {
-                    (*it, has_changed) = (new, true);
-                }
+        let place = |node: &NodeId| nodes.binary_search(node).ok();
+        let after = |node: &NodeId| next.get(node).into_iter().flatten().filter_map(place).collect();
+        let after: Vec<Vec<usize>> = nodes.iter().map(after).collect();
+        let mut before = vec![Vec::new(); nodes.len()];
+        for (from, to) in
+            after.iter().enumerate().flat_map(|(from, all)| all.iter().map(move |&to| (from, to)))
+        {
+            if let Some(before) = before.get_mut(to) {
+                before.push(from);
             }
         }
-        PostDominators { nodes, places, immediate }
+        let may_end = |place: &usize| nodes.get(*place).is_some_and(|node| may_end.contains(node));
+        let goes_nowhere = |place: &usize| after.get(*place).is_none_or(Vec::is_empty);
+        let mut ends: Vec<usize> =
+            (0..nodes.len()).filter(|place| may_end(place) || goes_nowhere(place)).collect();
+        let mut ending = vec![false; nodes.len()];
+        let mut pending = ends.clone();
+        while let Some(place) = pending.pop() {
+            if let Some(ending) = ending.get_mut(place).filter(|ending| !**ending) {
+                *ending = true;
+                pending.extend(before.get(place).into_iter().flatten());
+            }
+        }
+        // What also leads to a loop without an end meets nothing there.
+        let ends_at = |place: &usize| ending.get(*place) == Some(&true);
+        let leads_to_loop = |place: &usize| after.get(*place).is_some_and(|all| !all.iter().all(ends_at));
+        ends.extend((0..nodes.len()).filter(|place| ends_at(place) && leads_to_loop(place)));
+        let dominators = Dominators::of(&Against { before, after }, &ends);
+        PostDominators { nodes, dominators }
     }
 
     fn of(&self, node: NodeId) -> Option<NodeId> {
-        let place = (*self.immediate.get(*self.places.get(&node)?)?)?;
+        let place = self.dominators.immediate(self.nodes.binary_search(&node).ok()?)?;
         self.nodes.get(place).copied()
     }
-}
-
-/// Where the post-dominators of two places meet.
-fn meet(immediate: &[Option<usize>], one: usize, other: usize) -> usize {
-    let (mut one, mut other) = (one, other);
-    while one != other {
-        let lower = one.min(other);
-        let Some(next) = immediate.get(lower).copied().flatten().filter(|&next| next > lower) else {
-            return immediate.len().saturating_sub(1);
-        };
-        if one < other {
-            one = next;
-        } else {
-            other = next;
-        }
-    }
-    one
-}
-
-/// Blocks in postorder, from the ends against the ways.
-fn postorder(ends: &[NodeId], before: &FxHashMap<NodeId, Vec<NodeId>>) -> Vec<NodeId> {
-    let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-    let mut order = Vec::new();
-    for &end in ends {
-        let mut stack = vec![(end, 0_usize)];
-        if !seen.insert(end) {
-            continue;
-        }
-        while let Some((node, index)) = stack.last_mut() {
-            match before.get(node).and_then(|all| all.get(*index)) {
-                Some(&next) => {
-                    *index += 1;
-                    if seen.insert(next) {
-                        stack.push((next, 0));
-                    }
-                }
-                None => {
-                    order.push(*node);
-                    stack.pop();
-                }
-            }
-        }
-    }
-    order
 }
 
 impl Run<'_, '_, '_> {
@@ -179,7 +145,7 @@ impl Run<'_, '_, '_> {
                     let blocks = self.contexts.get(context as usize).map(|it| it.nodes.values().copied());
                     let mut blocks: Vec<NodeId> = blocks.into_iter().flatten().collect();
                     blocks.sort_unstable();
-                    PostDominators::new(&blocks, ways.unwrap_or(&FxHashMap::default()), &may_end)
+                    PostDominators::new(blocks, ways.unwrap_or(&FxHashMap::default()), &may_end)
                 });
                 pending.extend(meeting.of(index).map(|to| (to, Some(index))));
             }
@@ -254,9 +220,8 @@ mod tests {
         for &(from, to) in edges {
             next.entry(from).or_default().push(to);
         }
-        let blocks: Vec<NodeId> = (0..count).collect();
-        let found = PostDominators::new(&blocks, &next, &FxHashSet::default());
-        blocks.into_iter().map(|node| found.of(node)).collect()
+        let found = PostDominators::new((0..count).collect(), &next, &FxHashSet::default());
+        (0..count).map(|node| found.of(node)).collect()
     }
 
     #[test]

@@ -214,7 +214,7 @@ impl Finder<'_, '_, '_> {
     }
 }
 
-/// Whether a path off the way may end with a few words.
+/// Whether a detour may end the program with a few words and be no way round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parting {
     Always,
