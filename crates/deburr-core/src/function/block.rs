@@ -218,8 +218,18 @@ impl<T> RecentGraph<T> {
         at: CodeOffset,
         learn: impl FnOnce(&Graph) -> T,
     ) -> Option<(&Function, &Graph, &T)> {
-        let function = *program.function_at(at)?;
-        let svma = image.svma(at);
+        self.of(image, program, *program.function_at(at)?, image.svma(at), learn)
+    }
+
+    /// The same of a function that is known, around an address in it.
+    pub(crate) fn of(
+        &mut self,
+        image: &Image<'_>,
+        program: &Program,
+        function: Function,
+        svma: Svma,
+        learn: impl FnOnce(&Graph) -> T,
+    ) -> Option<(&Function, &Graph, &T)> {
         let is_it = |(of, graph, _): &(Function, Graph, T)| *of == function && graph.find(svma).is_some();
         if !self.0.as_ref().is_some_and(is_it) {
             let graph = Graph::of(image, program, &function, svma);

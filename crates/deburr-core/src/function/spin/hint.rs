@@ -58,6 +58,9 @@ pub fn hints(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<Hin
     let mut recent = RecentGraph::default();
     let mut after = None;
     for mark in program.marks().filter(|mark| mark.class == Class::SpinHint) {
+        if program.function_at(mark.at).is_none() {
+            continue;
+        }
         let at = image.svma(mark.at);
         // Of several in a row, the first represents all.
         if after == Some(mark.at) {

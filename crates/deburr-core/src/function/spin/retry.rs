@@ -8,9 +8,9 @@ use super::cycle::Cycle;
 use super::flow::{Atomic, Flow, Outlined, helper_writes};
 use crate::address::CodeOffset;
 use crate::address::{Extent, Svma};
+use crate::function::Program;
 use crate::function::atomics::{self, Atomics, Sequence};
-use crate::function::block::Graph;
-use crate::function::{Function, Program};
+use crate::function::block::{Graph, RecentGraph};
 use crate::image::Image;
 use crate::insn::{self, Class, Flow as Transfer, Insn, Operation, Reg};
 
@@ -63,7 +63,7 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
     }
     let places = places(image, program, atomics);
     let mut found: Vec<Retry> = Vec::new();
-    let mut built: Option<(Function, Graph)> = None;
+    let mut recent = RecentGraph::default();
     let mut next = 0;
     for edge in program.back_edges() {
         while places.get(next).is_some_and(|&place| place <= edge.from) {
@@ -76,12 +76,7 @@ pub fn retries(image: &Image<'_>, program: &Program, atomics: &Atomics) -> Vec<R
         if expects_what_it_read(image, atomics, Extent { start: to, end: from }, image.svma(place)) {
             continue;
         }
-        let is_built =
-            built.as_ref().is_some_and(|(of, graph)| *of == function && graph.find(from).is_some());
-        if !is_built {
-            built = Some((function, Graph::of(image, program, &function, from)));
-        }
-        let Some((_, graph)) = &built else { continue };
+        let Some((_, graph, ())) = recent.of(image, program, function, from, |_| ()) else { continue };
         found.extend(retry_in(image, atomics, graph, from, to));
     }
     found.sort_by_key(|retry| (retry.at, retry.pauses, retry.extent.len()));
