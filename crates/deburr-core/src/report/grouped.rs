@@ -1,24 +1,25 @@
 //! Findings that say the same of several places, said once: the shape of version 2 of the JSON document.
 //!
-//! In: the findings of one file, each about one place. Out: [`FindingGroup`]s. What is in one has the rule, the function, the
-//! remedies and the words in common; what a place alone has is said with the place. Nothing is left out: every finding can be made
+//! In: the findings of one file, each about one place. Out: [`FindingGroup`]s. The findings of one have the rule, the function's name, the
+//! remedies and the words in common; what a place has alone is said with the place. Nothing is left out: every finding can be made
 //! of its group and its place again.
 
+use super::model::{is_none_of_them, is_yes};
 use super::{CallerWeight, Hex, Origin, PlacedFinding, SourceLocation, Weight};
-use crate::finding::{Evidence, Severity, Value};
+use crate::finding::{Severity, Value};
 use crate::remedy::Maker;
 use crate::rule;
 use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 
-/// Findings of one file that differ in their places alone.
-#[derive(Debug, Serialize)]
-pub struct FindingGroup<'r> {
+/// What the findings of a group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Common<'r> {
     /// The rule's id.
     pub rule: &'r str,
     /// How much each matters.
     pub severity: Severity,
-    /// The function's name, demangled; `None` where the file has none for it.
+    /// The function's name, demangled; `None` where the file has none for it. Functions of one name are not told apart.
     pub function: Option<&'r str>,
     /// Where the function is, if it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,10 +36,21 @@ pub struct FindingGroup<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Whether they count.
-    #[serde(skip_serializing_if = "is_true")]
+    #[serde(skip_serializing_if = "is_yes")]
     pub counted: bool,
     /// One sentence.
     pub message: &'r str,
+    /// Which of the rule's remedies remove them.
+    #[serde(skip)]
+    remedies: Vec<bool>,
+}
+
+/// Findings of one file that differ in their places alone.
+#[derive(Debug, Serialize)]
+pub struct FindingGroup<'r> {
+    /// What they have in common.
+    #[serde(flatten)]
+    pub common: Common<'r>,
     /// The facts that all places share.
     pub evidence: Facts<'r>,
     /// How many places there are.
@@ -56,7 +68,7 @@ pub struct FindingPlace<'r> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_loop: bool,
     /// Direct calls of its function in the file.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_none_of_them")]
     pub calls: u64,
     /// How much of a run it took, where there was a profile.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +79,7 @@ pub struct FindingPlace<'r> {
     /// Source line, where DWARF has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'r SourceLocation>,
-    /// The facts that are its own.
+    /// The facts that it has alone.
     #[serde(skip_serializing_if = "Facts::is_empty")]
     pub evidence: Facts<'r>,
 }
@@ -88,17 +100,7 @@ impl Serialize for Facts<'_> {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
-/// Puts findings together that have the rule, the function, the remedies and the words in common. Groups are in the order of the
+/// Puts findings together that have the rule, the function's name, the remedies and the words in common. Groups are in the order of the
 /// first finding of each.
 pub fn grouped(findings: &[PlacedFinding]) -> Vec<FindingGroup<'_>> {
     let mut numbers: FxHashMap<Common<'_>, usize> = FxHashMap::default();
@@ -110,26 +112,9 @@ pub fn grouped(findings: &[PlacedFinding]) -> Vec<FindingGroup<'_>> {
             None => members.push(vec![finding]),
         }
     }
-    members.iter().filter_map(|members| group(members)).collect()
-}
-
-/// What the findings of a group have in common.
-#[derive(PartialEq, Eq, Hash)]
-struct Common<'r> {
-    rule: &'r str,
-    severity: Severity,
-    function: Option<&'r str>,
-    near: Option<&'r str>,
-    section: Option<&'r str>,
-    extent: u64,
-    compiler: Option<Maker>,
-    origin: Option<Origin>,
-    counted: bool,
-    message: &'r str,
-    /// Which of the rule's remedies remove it.
-    remedies: Vec<bool>,
-    /// The names of its facts.
-    facts: Vec<&'r str>,
+    let mut groups: Vec<(Common<'_>, usize)> = numbers.into_iter().collect();
+    groups.sort_unstable_by_key(|&(_, number)| number);
+    groups.into_iter().zip(&members).map(|((common, _), members)| group(common, members)).collect()
 }
 
 impl<'r> Common<'r> {
@@ -147,20 +132,16 @@ impl<'r> Common<'r> {
             counted: finding.counted,
             message: &finding.message,
             remedies: remedies.iter().map(|remedy| remedy.removes(&finding.evidence)).collect(),
-            facts: finding.evidence.facts().map(|(name, _)| name).collect(),
         }
     }
 }
 
-fn group<'r>(members: &[&'r PlacedFinding]) -> Option<FindingGroup<'r>> {
-    let first = members.first()?;
-    let is_shared =
-        |name: &str, value: &Value| members.iter().all(|member| member.evidence.get(name) == Some(value));
-    let facts = |evidence: &'r Evidence, shared: &Facts<'_>| {
-        let own = evidence.facts().filter(|fact| !shared.0.contains(fact));
-        Facts(own.collect())
+fn group<'r>(common: Common<'r>, members: &[&'r PlacedFinding]) -> FindingGroup<'r> {
+    let is_shared = |&(name, value): &(&str, &Value)| {
+        members.iter().all(|member| member.evidence.get(name) == Some(value))
     };
-    let shared = Facts(first.evidence.facts().filter(|(name, value)| is_shared(name, value)).collect());
+    let facts = |member: &&'r PlacedFinding| member.evidence.facts();
+    let shared: Vec<_> = members.first().into_iter().flat_map(facts).filter(is_shared).collect();
     let place = |member: &&'r PlacedFinding| FindingPlace {
         svma: member.svma,
         in_loop: member.in_loop,
@@ -168,21 +149,8 @@ fn group<'r>(members: &[&'r PlacedFinding]) -> Option<FindingGroup<'r>> {
         weight: member.weight.as_ref(),
         callers: &member.callers,
         source: member.source.as_deref(),
-        evidence: facts(&member.evidence, &shared),
+        evidence: Facts(facts(member).filter(|fact| !shared.contains(fact)).collect()),
     };
-    Some(FindingGroup {
-        rule: &first.rule,
-        severity: first.severity,
-        function: first.function.as_deref(),
-        near: first.near.as_deref(),
-        section: first.section.as_deref(),
-        extent: first.extent,
-        compiler: first.compiler,
-        origin: first.origin,
-        counted: first.counted,
-        message: &first.message,
-        count: members.len() as u64,
-        places: members.iter().map(place).collect(),
-        evidence: shared,
-    })
+    let places: Vec<FindingPlace<'r>> = members.iter().map(place).collect();
+    FindingGroup { common, count: places.len() as u64, places, evidence: Facts(shared) }
 }

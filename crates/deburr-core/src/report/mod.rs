@@ -22,7 +22,7 @@ pub use crate::profile::{Share, WeighedBy, Weight};
 pub use crate::provenance::Origin;
 pub use answer::{Answer, OnBaseline, UnreadPayload};
 pub use fingerprint::Fingerprints;
-pub use grouped::{Facts, FindingGroup, FindingPlace, grouped};
+pub use grouped::{Common, Facts, FindingGroup, FindingPlace, grouped};
 pub use model::{
     AcrossFinding, Advice, Atomics, Build, CallerWeight, Claim, Cost, Coverage, Guard, GuardUse, Hex,
     HotFunction, IsaFunction, IsaGroup, NeededBy, Offered, OtherPlace, OverBudget, PlacedFinding,

@@ -450,12 +450,12 @@ const fn yes() -> bool {
 }
 
 /// Whether a flag is left out: serde passes a reference.
-const fn is_yes(flag: &bool) -> bool {
+pub(super) const fn is_yes(flag: &bool) -> bool {
     *flag
 }
 
 /// Whether a count is left out: serde passes a reference.
-const fn is_none_of_them(count: &u64) -> bool {
+pub(super) const fn is_none_of_them(count: &u64) -> bool {
     *count == 0
 }
 
