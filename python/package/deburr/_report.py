@@ -667,8 +667,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a rule says of one place or several. They share the rule, the function, what removes them, and the
-    message."""
+    """What a rule says of one place or several. They share the rule, the function's name, what removes them,
+    and the message."""
 
     rule: str
     severity: Literal['note', 'warning', 'error']

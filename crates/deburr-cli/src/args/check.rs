@@ -125,10 +125,11 @@ pub(crate) struct Check {
     /// The same as --format html=FILE
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Version of the JSON document: 1 has a finding for each place [default: 2]
+    /// Version of the JSON document
     ///
-    /// Version 2 has one finding for places that differ in nothing else, with their number and a list of them.
-    #[arg(long, hide_short_help = true, value_name = "N", value_enum, default_value_t = SchemaVersion::Two, hide_default_value = true, help_heading = "Output")]
+    /// Version 1 has a finding for each place. Version 2 has one for places that differ in nothing else, with their number and a list of
+    /// them.
+    #[arg(long, hide_short_help = true, value_name = "N", value_enum, default_value_t = SchemaVersion::Two, help_heading = "Output")]
     pub(crate) schema_version: SchemaVersion,
     /// Indent JSON also where the output is no terminal
     #[arg(long, hide_short_help = true, help_heading = "Output")]

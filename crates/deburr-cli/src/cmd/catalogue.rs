@@ -1,17 +1,19 @@
-//! `deburr cpu`, `deburr rules` and `deburr explain`: what deburr knows, without any file.
+//! `deburr cpu`, `deburr rules`, `deburr explain` and `deburr schema`: what deburr knows, without any file.
 //!
 //! In: the tables of `deburr-cpu` and of the rules, and the host. Out: lists for a terminal, JSON, or a
 //! rule's page.
 
+use crate::args::Writer;
 use crate::args::format::Format;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::width_of_terminal;
 use crate::names::{ARCHES, nearest, unknown};
+use crate::render::check::json::schema_of_version_1;
 use crate::render::style::Palette;
 use deburr_core::rule::RULES;
 use deburr_cpu::{Arch, CpuKind, Feature, FeatureSet, Host, cpu_names, cpus, level_names};
 use serde_json::json;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Columns of a list where the output is no terminal.
@@ -72,6 +74,29 @@ pub(super) fn cpu(format: Format, color: bool, out: &mut dyn Write) -> Result<Ex
             list(out, "  with features", ["armv8.0-a+lse,", "zen4+noavx512f"].into_iter())?;
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the JSON Schema of what a verb writes.
+pub(super) fn schema(of: Writer, out: &mut dyn Write) -> Result<ExitCode, Failure> {
+    let schema = match of {
+        Writer::CheckFirst => {
+            let schema = schema_of_version_1().map_err(io::Error::from)?;
+            serde_json::to_writer_pretty(&mut *out, &schema).map_err(io::Error::from)?;
+            b"\n".as_slice()
+        }
+        Writer::Check => include_bytes!("../schema.json"),
+        Writer::Show => include_bytes!("../schema-show.json"),
+        Writer::Diff => include_bytes!("../schema-diff.json"),
+        Writer::Fix => include_bytes!("../schema-fix.json"),
+        Writer::Compare => include_bytes!("../schema-compare.json"),
+        Writer::CompareLog => include_bytes!("../schema-compare-log.json"),
+        Writer::Bench => include_bytes!("../schema-bench.json"),
+        Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
+        Writer::Try => include_bytes!("../schema-try.json"),
+        Writer::Scan => include_bytes!("../schema-scan.json"),
+    };
+    out.write_all(schema)?;
     Ok(ExitCode::SUCCESS)
 }
 

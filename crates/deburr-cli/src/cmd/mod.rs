@@ -21,7 +21,7 @@ mod shell;
 mod show;
 mod terminal;
 
-use crate::args::{Arguments, Verb, Writer};
+use crate::args::{Arguments, Verb};
 use crate::output;
 use crate::output::reader::WhileRead;
 use check::ends::Ends;
@@ -55,22 +55,7 @@ pub(crate) fn run(arguments: Arguments, complaints: &mut dyn Write) -> Result<Ex
         Verb::Cpu { format } => catalogue::cpu(format, color, &mut out)?,
         Verb::Rules { format } => catalogue::rules(format, color, &mut out)?,
         Verb::Explain { rule } => catalogue::explain(&rule, color, &mut out)?,
-        Verb::Schema { of } => {
-            out.write_all(match of {
-                Writer::Check => include_bytes!("../schema.json").as_slice(),
-                Writer::CheckFirst => include_bytes!("../schema-1.json"),
-                Writer::Show => include_bytes!("../schema-show.json"),
-                Writer::Diff => include_bytes!("../schema-diff.json"),
-                Writer::Fix => include_bytes!("../schema-fix.json"),
-                Writer::Compare => include_bytes!("../schema-compare.json"),
-                Writer::CompareLog => include_bytes!("../schema-compare-log.json"),
-                Writer::Bench => include_bytes!("../schema-bench.json"),
-                Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
-                Writer::Try => include_bytes!("../schema-try.json"),
-                Writer::Scan => include_bytes!("../schema-scan.json"),
-            })?;
-            ExitCode::SUCCESS
-        }
+        Verb::Schema { of } => catalogue::schema(of, &mut out)?,
         Verb::Completions { shell } => shell::completions(shell, &mut out)?,
         Verb::Man => shell::man(&mut out)?,
     };

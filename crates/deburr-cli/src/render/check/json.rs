@@ -1,4 +1,5 @@
-//! The JSON document of `deburr check`, written piece by piece: its schema is `schema.json`, and `schema-1.json` that of version 1.
+//! The JSON document of `deburr check`, written piece by piece. `schema.json` is its schema; `schema-1.merge-patch.json` has what differs in
+//! version 1.
 //!
 //! In: the calls of [`Renderer`]. Out: one JSON object. Each file goes out when it comes, so that no run is
 //! held in memory.
@@ -105,6 +106,30 @@ impl Json {
     }
 }
 
+/// The JSON Schema of version 1: that of version 2, and what differs merged into it.
+pub(crate) fn schema_of_version_1() -> serde_json::Result<Value> {
+    let mut schema = serde_json::from_str(include_str!("../../schema.json"))?;
+    merge(&mut schema, serde_json::from_str(include_str!("../../schema-1.merge-patch.json"))?);
+    Ok(schema)
+}
+
+/// Applies a JSON Merge Patch (RFC 7396): `null` removes a member.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (name, value) in patch {
+        match (target.as_object_mut(), value) {
+            (Some(members), Value::Null) => drop(members.remove(&name)),
+            (_, value) => merge(&mut target[name], value),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,8 +148,10 @@ mod tests {
 
     #[test]
     fn document_of_each_version_follows_its_schema_and_not_the_other() {
-        let schemas = [include_str!("../../schema-1.json"), include_str!("../../schema.json")];
-        let schemas = schemas.map(|schema| serde_json::from_str::<serde_json::Value>(schema).unwrap());
+        let schemas = [
+            schema_of_version_1().unwrap(),
+            serde_json::from_str(include_str!("../../schema.json")).unwrap(),
+        ];
         for (version, schema) in [SchemaVersion::One, SchemaVersion::Two].into_iter().zip(&schemas) {
             for document in [
                 document_of(version, false, &[example(), undecided_example()]),
@@ -140,6 +167,25 @@ mod tests {
         let mut wrong = document(false, &[example()]);
         wrong["files"][0]["findings"][0]["places"][0]["svma"] = json!(4096);
         assert!(!schema_faults(&schemas[1], &wrong).is_empty());
+    }
+
+    /// The example of RFC 7396, section 3.
+    #[test]
+    fn a_merge_patch_changes_adds_and_removes() {
+        let mut target = json!({
+            "title": "Goodbye!", "author": {"givenName": "John", "familyName": "Doe"},
+            "tags": ["example", "sample"], "content": "This will be unchanged"
+        });
+        let patch = json!({
+            "title": "Hello!", "phoneNumber": "+01-123-456-7890", "author": {"familyName": null},
+            "tags": ["example"]
+        });
+        merge(&mut target, patch);
+        let expected = json!({
+            "title": "Hello!", "author": {"givenName": "John"}, "tags": ["example"],
+            "content": "This will be unchanged", "phoneNumber": "+01-123-456-7890"
+        });
+        assert_eq!(target, expected);
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl<T: Serialize, V: Serialize> Serialize for WithField<'_, T, V> {
     }
 }
 
-/// Writes a struct; what else there is has no fields.
+/// Writes a struct. Other values have no fields, and are errors.
 struct Replacing<'a, S, V> {
     inner: S,
     field: &'static str,
@@ -48,7 +48,7 @@ impl<S: SerializeStruct, V: Serialize> SerializeStruct for Replacing<'_, S, V> {
     }
 }
 
-/// Values that are no structs.
+/// Refuses what is not a struct.
 macro_rules! refuse {
     ($($name:ident($($argument:ty),*) -> $what:ty;)*) => {
         $(fn $name(self $(, _: $argument)*) -> Result<$what, S::Error> {
