@@ -16,15 +16,19 @@ use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use deburr_cpu::{Arch, Target};
 use deburr_text::ShownPath as _;
+use rustix::fs::OFlags;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 /// The file's name.
 pub(crate) const NAME: &str = "deburr.toml";
+/// More bytes than any configuration has that somebody wrote: thousands of allowances are a MiB.
+const LARGEST: u64 = 64 << 20;
 /// Keys of the file and of its tables, for suggestions.
 const KEYS: [&str; 17] = [
     "target",
@@ -106,11 +110,18 @@ impl Config {
     pub(crate) fn read(given: Option<&Path>) -> Result<Config, String> {
         let Some(path) = given.map(Path::to_path_buf).or_else(found) else { return Ok(Config::default()) };
         let fault = |error: io::Error| format!("{}: {error}", path.shown());
-        let file = File::open(&path).map_err(fault)?;
-        if given.is_none() {
-            trusted(&path, &file)?;
+        let file = match given {
+            Some(_) => File::open(&path).map_err(fault)?,
+            None => opened(&path)?,
+        };
+        let text = io::read_to_string(file.take(LARGEST + 1)).map_err(fault)?;
+        if text.len() as u64 > LARGEST {
+            return Err(format!(
+                "{}: has more than {} MiB; expected a configuration",
+                path.shown(),
+                LARGEST >> 20
+            ));
         }
-        let text = io::read_to_string(file).map_err(fault)?;
         let config = Config::parse(&text, &path.shown())?;
         Ok(Config { path: Some(path), ..config })
     }
@@ -181,17 +192,33 @@ fn failing(names: Spanned<Names>, source: &Source<'_>) -> Result<Option<Failing>
     Failing::of(&list).map_err(|_| source.fault(span, KNOWN))
 }
 
-/// The configuration file of the current folder or the nearest one above it.
+/// What has the configuration's name in the current folder or the nearest one above it, whatever it is.
 fn found() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
+    here.ancestors().map(|folder| folder.join(NAME)).find(|path| path.symlink_metadata().is_ok())
 }
 
-/// A configuration that was found, if nobody else can have written it.
-fn trusted(path: &Path, opened: &File) -> Result<(), String> {
+/// A configuration that was found, if it is a file and nobody else can have written it.
+fn opened(path: &Path) -> Result<File, String> {
     let name = path.shown();
-    match distrust(path, opened) {
-        Ok(None) => Ok(()),
+    // A FIFO would wait for who writes to it.
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let explained = |what: &str| {
+        format!("{name}: {what}; expected a configuration: remove it, or name another one (--config FILE)")
+    };
+    let file = match file {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(explained("a link to what is not there"));
+        }
+        Err(error) => return Err(format!("{name}: {error}")),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err(explained("no regular file"));
+    }
+    match distrust(path, &file) {
+        Ok(None) => Ok(file),
         Ok(Some(reason)) => Err(format!(
             "{name}: {reason}, so that it is not read: if you trust it, name it (--config {name}); if not, work in \
              another folder"

@@ -257,6 +257,41 @@ fn configuration_that_others_could_have_written_is_read_only_where_it_is_named()
 }
 
 #[test]
+fn what_has_the_name_of_a_configuration_and_is_none_ends_the_run() {
+    let scratch = Scratch::new("no-configuration");
+    scratch.file("below/a.o", &std::fs::read(folder().join(LLSC)).unwrap());
+    let config = scratch.join("deburr.toml");
+    let refused = |what: &str| {
+        let mut command = Command::new(crate::program());
+        let output = command.current_dir(scratch.join("below")).args(["check", "a.o"]).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{told}");
+        assert!(told.contains(&format!("{}: {what}", config.display())), "{told}");
+    };
+    std::os::unix::fs::symlink("nowhere", &config).unwrap();
+    refused(
+        "a link to what is not there; expected a configuration: remove it, or name another one (--config FILE)",
+    );
+    std::fs::remove_file(&config).unwrap();
+    std::fs::create_dir(&config).unwrap();
+    refused("no regular file; expected a configuration");
+    std::fs::remove_dir(&config).unwrap();
+    assert!(Command::new("mkfifo").arg(&config).status().unwrap().success());
+    // Nobody writes to it.
+    refused("no regular file; expected a configuration");
+    let mut command = Command::new(crate::program());
+    let output =
+        command.current_dir(scratch.join("below")).args(["check", "--config", "/dev/zero", "a.o"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("/dev/zero: has more than 64 MiB; expected a configuration"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn configuration_in_a_package_or_a_folder_that_is_checked_is_not_read() {
     let scratch = Scratch::new("unread-configuration");
     let object = std::fs::read(folder().join(LLSC)).unwrap();

@@ -446,7 +446,7 @@ enum Conduct {
     Endless,
     /// It says that it has far more than there is.
     Longer,
-    /// It sends the client elsewhere.
+    /// It sends the client elsewhere; without a place, to where it is.
     Redirects(&'static str),
     /// It serves what there is, to those alone that have a password.
     Secret,
@@ -461,7 +461,7 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
     let answer = move |request: &str, stream: &mut std::net::TcpStream| -> std::io::Result<()> {
         let path = request.split(' ').nth(1).unwrap_or("/").replace("%25", "%");
         log.lock().unwrap().push(path.clone());
-        let is_meant = path.contains("p3_");
+        let is_meant = path.contains("pool/p3");
         let head = |status: &str, more: &str| format!("HTTP/1.1 {status}\r\nConnection: close\r\n{more}\r\n");
         // `me:secret`, in base 64 (RFC 7617).
         if conduct == Conduct::Secret && !request.contains("Authorization: Basic bWU6c2VjcmV0") {
@@ -484,6 +484,7 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
                 stream.write_all(head("200 OK", "Content-Length: 1000000000000\r\n").as_bytes())
             }
             Conduct::Redirects(to) if is_meant => {
+                let to = if to.is_empty() { path.replace('%', "%25") } else { to.to_owned() };
                 let more = format!("Location: {to}\r\nContent-Length: 0\r\n");
                 stream.write_all(head("302 Found", &more).as_bytes())
             }
@@ -509,41 +510,150 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
     (address, asked)
 }
 
+/// An RPM repository of packages, as createrepo_c(8) writes its index.
+fn rpm_repository(scratch: &Scratch, packages: usize) -> PathBuf {
+    let objects = objects();
+    let mut primary =
+        format!("<metadata xmlns=\"http://linux.duke.edu/metadata/common\" packages=\"{packages}\">");
+    for number in 0..packages {
+        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
+        let (path, bytes) = (format!("pool/p{number}-1-1.aarch64.rpm"), gzip(&tar(&some)));
+        scratch.file(&format!("rpm/{path}"), &bytes);
+        primary += &format!(
+            "<package type=\"rpm\"><name>p{number}</name><arch>aarch64</arch><version epoch=\"0\" ver=\"1\" rel=\"1\"/>\
+             <checksum type=\"sha256\" pkgid=\"YES\">{}</checksum><size package=\"{}\"/><location href=\"{path}\"/></package>",
+            sha256(&bytes),
+            bytes.len()
+        );
+    }
+    primary += "</metadata>";
+    scratch.file("rpm/repodata/primary.xml", primary.as_bytes());
+    let repomd = format!(
+        "<repomd><data type=\"primary\"><checksum type=\"sha256\">{}</checksum>\
+         <location href=\"repodata/primary.xml\"/><size>{}</size></data></repomd>",
+        sha256(primary.as_bytes()),
+        primary.len()
+    );
+    scratch.file("rpm/repodata/repomd.xml", repomd.as_bytes());
+    scratch.join("rpm")
+}
+
+/// A simple index of Python with a wheel for each project (PEP 691).
+fn python_index(scratch: &Scratch, packages: usize) -> PathBuf {
+    let objects = objects();
+    for number in 0..packages {
+        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
+        let (name, bytes) = (format!("p{number}-1-py3-none-manylinux_2_17_aarch64.whl"), gzip(&tar(&some)));
+        scratch.file(&format!("python/pool/{name}"), &bytes);
+        let page = serde_json::json!({
+            "meta": {"api-version": "1.1"},
+            "name": format!("p{number}"),
+            "files": [{
+                "filename": name, "url": format!("../../pool/{name}"),
+                "hashes": {"sha256": sha256(&bytes)}, "size": bytes.len(),
+            }],
+        });
+        scratch.file(&format!("python/simple/p{number}/index.html"), page.to_string().as_bytes());
+    }
+    scratch.join("python")
+}
+
+const OF_DEBIAN: [&str; 2] = ["--suite", "stable"];
+const OF_PYTHON: [&str; 10] =
+    ["--package", "p0", "--package", "p1", "--package", "p2", "--package", "p3", "--package", "p4"];
+
 #[test]
 fn a_hostile_server_costs_one_package_and_says_why() {
     let scratch = Scratch::new("scan-hostile");
-    let archive = debian(&scratch, 5);
-    let selected = ["--suite", "stable"];
-    for (number, (conduct, reason)) in [
+    let archives = [
+        (debian(&scratch, 5), OF_DEBIAN.as_slice()),
+        (rpm_repository(&scratch, 5), &[]),
+        (python_index(&scratch, 5), OF_PYTHON.as_slice()),
+    ];
+    let conducts = [
         (Conduct::PutOff(3600), "429, too many requests"),
         (Conduct::Endless, "bytes, and should not"),
         (Conduct::Longer, "maximum"),
         (Conduct::Redirects("file:///etc/passwd"), "not supported"),
         (Conduct::Redirects("ftp://127.0.0.1/x"), "not supported"),
-        (Conduct::Redirects("/pool/p3_1%253a2_arm64.deb"), "redirects"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let (address, asked) = serve_as(archive.clone(), conduct);
-        let url = format!("http://{address}");
-        let tables = scratch.join(format!("tables-{number}"));
-        let (summary, output) = scan(Path::new(&url), &tables, &selected);
-        assert_eq!(output.status.code(), Some(1), "{reason}: {}", stderr(&output));
-        let failures = summary["failures"].as_array().unwrap();
-        assert_eq!((failures.len(), &summary["checked"]), (1, &4.into()), "{reason}: {summary}");
-        let said = failures[0]["reason"].as_str().unwrap();
-        assert!(said.to_lowercase().contains(reason), "{reason}: {said}");
-        assert_eq!(fs::read_dir(tables.join("cache/downloads")).unwrap().count(), 0, "{reason}");
-        if number == 0 {
-            // The next scan begins with what failed, and fetches nothing else.
-            asked.lock().unwrap().clear();
-            scan(Path::new(&url), &tables, &selected);
-            let packages: Vec<String> =
-                asked.lock().unwrap().iter().filter(|path| path.contains("/pool/")).cloned().collect();
-            assert!(!packages.is_empty() && packages.iter().all(|path| path.contains("p3_")), "{packages:?}");
+        (Conduct::Redirects(""), "redirects"),
+    ];
+    for (kind, (archive, selected)) in archives.iter().enumerate() {
+        for (number, &(conduct, reason)) in conducts.iter().enumerate() {
+            let (address, asked) = serve_as(archive.clone(), conduct);
+            let url = format!("http://{address}");
+            let tables = scratch.join(format!("tables-{kind}-{number}"));
+            let (summary, output) = scan(Path::new(&url), &tables, selected);
+            let what = format!("{}, {reason}", archive.display());
+            assert_eq!(output.status.code(), Some(1), "{what}: {}", stderr(&output));
+            let failures = summary["failures"].as_array().unwrap();
+            assert_eq!((failures.len(), &summary["checked"]), (1, &4.into()), "{what}: {summary}");
+            let said = failures[0]["reason"].as_str().unwrap();
+            assert!(said.to_lowercase().contains(reason), "{what}: {said}");
+            assert_eq!(fs::read_dir(tables.join("cache/downloads")).unwrap().count(), 0, "{what}");
+            if number == 0 {
+                // The next scan begins with what failed, and fetches nothing else.
+                asked.lock().unwrap().clear();
+                scan(Path::new(&url), &tables, selected);
+                let packages: Vec<String> =
+                    asked.lock().unwrap().iter().filter(|path| path.contains("/pool/")).cloned().collect();
+                assert!(
+                    !packages.is_empty() && packages.iter().all(|path| path.contains("/p3")),
+                    "{packages:?}"
+                );
+            }
         }
     }
+}
+
+#[test]
+fn a_cache_that_was_tampered_with_changes_no_row() {
+    let scratch = Scratch::new("scan-tampered");
+    let (archive, tables) = (archive(&scratch, 4), scratch.join("tables"));
+    let cache = tables.join("cache");
+    let (clean, _) = scan(&archive, &tables, &[]);
+    let rows = all_rows(&tables);
+    // Hashes are noted of files that were not changed in the last two seconds.
+    let begun = std::time::Instant::now();
+    while fs::read_dir(cache.join("hashes")).is_ok_and(|mut entries| entries.next().is_none()) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no hashes");
+        scan(&archive, &tables, &[]);
+    }
+    let kept: Vec<(PathBuf, Vec<u8>)> = files(&cache)
+        .iter()
+        .map(|name| (cache.join(name), fs::read(cache.join(name)).unwrap()))
+        .filter(|(_, bytes)| !bytes.is_empty())
+        .collect();
+    assert!(kept.len() > 9, "{}", kept.len());
+    let mut next = kept.iter().cycle().skip(1);
+    for (path, bytes) in &kept {
+        let (_, of_another) = next.next().unwrap();
+        let mut turned = bytes.clone();
+        let middle = turned.len() / 2;
+        turned[middle] ^= 1;
+        for (what, text) in [
+            ("a bit", turned.as_slice()),
+            ("half", &bytes[..bytes.len() / 2]),
+            ("nothing", &[]),
+            ("another", of_another),
+            ("words", b"{\"pool\": [[0, 0], \"0\"]}"),
+        ] {
+            fs::write(path, text).unwrap();
+            let (after, output) = scan(&archive, &tables, &[]);
+            let what = format!("{}: {what}", path.display());
+            assert_eq!(
+                (output.status.code(), &after["shard"]),
+                (Some(0), &clean["shard"]),
+                "{what}: {after}"
+            );
+            assert_eq!(
+                (&after["items"], &after["failures"]),
+                (&clean["items"], &clean["failures"]),
+                "{what}"
+            );
+        }
+    }
+    assert_eq!(all_rows(&tables), rows);
 }
 
 #[test]

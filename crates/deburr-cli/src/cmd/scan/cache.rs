@@ -2,9 +2,11 @@
 //!
 //! The name is a hash of the content, the path below the archive, the options, and this very program. So a later scan, and
 //! another machine, find the rows of what has not changed, and of nothing else. An entry gets its name when it is whole, and
-//! has a hash of itself: whatever a killed run, a full disk or a faulty one left is checked again.
+//! has a hash of itself and of its name: whatever a killed run, a full disk or a faulty one left is checked again, and an entry
+//! that was moved to another name as well.
 //!
-//! An entry is [`MAGIC`], frames of rows ([`deburr_tables::Stored`]), the faults as JSON, and a trailer: their length, whether to try again, the run, and a hash of all.
+//! An entry is [`MAGIC`], frames of rows ([`deburr_tables::Stored`]), the faults as JSON, and a trailer: their length, whether to
+//! try again, the run, and a hash of all and of the name.
 
 use crate::input::mapped::Bytes;
 use crate::output;
@@ -17,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 14] = b"deburr rows 1\n";
+const MAGIC: &[u8; 14] = b"deburr rows 2\n";
 /// Bytes of the trailer before the hash.
 const TRAILER: usize = 4 + 1 + 8;
 const HASH: usize = 32;
@@ -91,7 +93,9 @@ impl Cache {
     pub(super) fn get(&self, key: &Key) -> Option<Kept> {
         let bytes = Bytes::open(&self.path(key)).ok()?;
         let (content, hash) = bytes.split_last_chunk::<HASH>()?;
-        if Sha256::digest(content).as_slice() != hash || !bytes.is_intact() {
+        if Sha256::new_with_prefix(content).chain_update(&key.0).finalize().as_slice() != hash
+            || !bytes.is_intact()
+        {
             return None;
         }
         let (content, trailer) = content.split_last_chunk::<TRAILER>()?;
@@ -155,18 +159,24 @@ impl Entry<'_> {
         (tries_again, run): (bool, i64),
     ) -> Result<(), String> {
         let path = self.cache.path(key);
-        self.end(&path, faults, (tries_again, run))
+        self.end(key, &path, faults, (tries_again, run))
             .map_err(|error| format!("{}: {}", path.shown(), error_text(&error)))
     }
 
-    fn end(&mut self, path: &Path, faults: &[Fault], (tries_again, run): (bool, i64)) -> io::Result<()> {
+    fn end(
+        &mut self,
+        key: &Key,
+        path: &Path,
+        faults: &[Fault],
+        (tries_again, run): (bool, i64),
+    ) -> io::Result<()> {
         let faults = serde_json::to_vec(faults.get(..MOST_FAULTS).unwrap_or(faults))?;
         let length = u32::try_from(faults.len()).map_err(io::Error::other)?;
         self.append(&faults)?;
         self.append(&length.to_le_bytes())?;
         self.append(&[u8::from(tries_again)])?;
         self.append(&run.to_le_bytes())?;
-        let hash = std::mem::take(&mut self.hash).finalize();
+        let hash = std::mem::take(&mut self.hash).chain_update(&key.0).finalize();
         self.out.write_all(&hash)?;
         self.out.flush()?;
         if let Some(folder) = path.parent() {
@@ -245,6 +255,11 @@ mod tests {
         }
         std::fs::write(&path, &whole).unwrap();
         assert!(cache.get(&key).is_some());
+        // The rows of another item are no answer.
+        let other = cache.key("b.deb", "00");
+        std::fs::create_dir_all(cache.path(&other).parent().unwrap()).unwrap();
+        std::fs::rename(&path, cache.path(&other)).unwrap();
+        assert!(cache.get(&other).is_none());
     }
 
     #[test]
