@@ -182,7 +182,7 @@ impl Run<'_, '_, '_> {
         place: Holder,
         (holds, by): (Condition, Comparison),
     ) -> bool {
-        let (compared, origins, size) = (state.compared, state.origins, by.size);
+        let (compared, origins, size) = (state.compared, state.origins.clone(), by.size);
         match place {
             Holder::Register(_) => {}
             Holder::Word(at) => {

@@ -103,8 +103,8 @@ pub(crate) struct State {
     pub flags: Flags,
     /// What flags compare with one of a few numbers, and how.
     pub compared: Option<(Holder, Comparison)>,
-    /// What each register was loaded from, and bytes, if that still holds the same.
-    pub origins: [Option<(Holder, u8)>; 32],
+    /// Sorted: registers, what each was loaded from, and bytes, where that still holds the same. Few registers at a time.
+    pub origins: Vec<(u8, Holder, u8)>,
     pub slots: Vec<Slot>,
     /// Words of the file's data that this path has stored to or compared, and no call since may have written. What another thread
     /// stores in between is what it stores for every reader.
@@ -121,7 +121,7 @@ impl State {
             vectors: [[Value::TOP; 2]; 32],
             flags: Flags::Unknown(Value::TOP),
             compared: None,
-            origins: [None; 32],
+            origins: Vec::new(),
             slots: Vec::new(),
             words: Vec::new(),
             effects: Vec::new(),
@@ -140,9 +140,7 @@ impl State {
         if let Some(register) = self.registers.get_mut(usize::from(number)) {
             *register = value;
         }
-        if let Some(origin) = self.origins.get_mut(usize::from(number)) {
-            *origin = None;
-        }
+        self.set_origin(number, None);
     }
 
     /// Makes anything of the registers that nobody reads. What is known of where they came from stays.
@@ -156,23 +154,23 @@ impl State {
 
     /// What a register was loaded from, and bytes.
     pub(crate) fn origin(&self, number: u8) -> Option<(Holder, u8)> {
-        self.origins.get(usize::from(number)).copied().flatten()
+        self.origins.iter().find(|it| it.0 == number).map(|&(_, holder, size)| (holder, size))
     }
 
     /// A register was loaded from somewhere.
     pub(crate) fn set_origin(&mut self, number: u8, origin: Option<(Holder, u8)>) {
-        if let Some(known) = self.origins.get_mut(usize::from(number)) {
-            *known = origin;
+        let index = self.origins.partition_point(|it| it.0 < number);
+        if self.origins.get(index).is_some_and(|it| it.0 == number) {
+            self.origins.remove(index);
+        }
+        if let Some((holder, size)) = origin {
+            self.origins.insert(index, (number, holder, size));
         }
     }
 
     /// Registers no longer hold what these places do.
     fn forget_origins(&mut self, is_gone: impl Fn(Holder) -> bool) {
-        for origin in &mut self.origins {
-            if origin.is_some_and(|(holder, _)| is_gone(holder)) {
-                *origin = None;
-            }
-        }
+        self.origins.retain(|&(_, holder, _)| !is_gone(holder));
     }
 
     pub(crate) fn vector(&self, number: u8) -> [Value; 2] {
@@ -192,12 +190,12 @@ impl State {
 
     /// Forgets what a call may change: registers, flags, words of the file's data.
     pub(crate) fn forget(&mut self, clobbers: u64, value: Value, written: &Written) {
-        let general = self.registers.iter_mut().zip(&mut self.origins).enumerate();
-        for (number, (register, origin)) in general {
+        for (number, register) in self.registers.iter_mut().enumerate() {
             if clobbers >> number & 1 == 1 {
-                (*register, *origin) = (value, None);
+                *register = value;
             }
         }
+        self.origins.retain(|&(number, ..)| clobbers >> number & 1 == 0);
         for (number, vector) in self.vectors.iter_mut().enumerate() {
             if clobbers >> (usize::from(VECTORS) + number) & 1 == 1 {
                 *vector = [value; 2];
@@ -384,12 +382,9 @@ impl State {
             self.compared = None;
             changed = true;
         }
-        for (own, other) in self.origins.iter_mut().zip(&other.origins) {
-            if own.is_some() && own != other {
-                *own = None;
-                changed = true;
-            }
-        }
+        let known = self.origins.len();
+        self.origins.retain(|origin| other.origins.contains(origin));
+        changed |= self.origins.len() < known;
         changed |= merge_effects(&mut self.effects, &other.effects, pool, how);
         changed |= merge_words(&mut self.words, &other.words, pool, how);
         self.merge_slots(other, pool, how) || changed

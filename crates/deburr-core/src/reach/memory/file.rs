@@ -34,8 +34,35 @@ pub(crate) struct File<'f, 'a> {
     has_copies: bool,
     names_description: OnceCell<bool>,
     runs_in_parallel: OnceCell<bool>,
-    blocks: RefCell<FxHashMap<u64, Rc<Block>>>,
+    blocks: RefCell<RecentBlocks>,
     targets: RefCell<FxHashMap<u64, Target>>,
+}
+
+/// The blocks that were lifted last, one for each place in a table: where a block begins tells its place. All blocks of a file would
+/// take ten times the memory of its code.
+struct RecentBlocks(Vec<Option<Rc<Block>>>);
+
+impl RecentBlocks {
+    /// Blocks at most, as a power of two.
+    const BITS: u32 = 13;
+
+    fn place(start: Svma) -> usize {
+        // The golden ratio spreads what is near (Knuth, volume 3, 6.4).
+        (start.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RecentBlocks::BITS)) as usize
+    }
+
+    fn get(&self, start: Svma) -> Option<Rc<Block>> {
+        self.0.get(RecentBlocks::place(start))?.as_ref().filter(|block| block.start == start).map(Rc::clone)
+    }
+
+    fn keep(&mut self, block: &Rc<Block>) {
+        if self.0.is_empty() {
+            self.0 = vec![None; 1 << RecentBlocks::BITS];
+        }
+        if let Some(place) = self.0.get_mut(RecentBlocks::place(block.start)) {
+            *place = Some(Rc::clone(block));
+        }
+    }
 }
 
 /// The name that `knowledge` has for what a descriptor of a thread's variable leads to.
@@ -82,7 +109,7 @@ impl<'f, 'a> File<'f, 'a> {
         }
         let bias = if image.is_fixed { 0 } else { BIAS };
         let has_copies = linkage.imports.iter().any(|import| import.is_copy);
-        let (blocks, targets) = (RefCell::default(), RefCell::default());
+        let (blocks, targets) = (RefCell::new(RecentBlocks(Vec::new())), RefCell::default());
         let (names_description, runs_in_parallel) = (OnceCell::new(), OnceCell::new());
         File {
             image,
@@ -385,12 +412,14 @@ impl<'f, 'a> File<'f, 'a> {
 
     /// The block that begins at an address.
     pub(crate) fn block(&self, address: u64) -> Rc<Block> {
-        if let Some(block) = self.blocks.borrow().get(&address) {
-            return Rc::clone(block);
+        if let Some(block) = self.blocks.borrow().get(Svma(address)) {
+            return block;
         }
         let code = self.image.bytes_at(self.svma(address)).unwrap_or_default();
-        let block = Rc::new(operations::lift(self.image.arch, code, Svma(address)));
-        self.blocks.borrow_mut().insert(address, Rc::clone(&block));
+        let mut block = operations::lift(self.image.arch, code, Svma(address));
+        block.operations.shrink_to_fit();
+        let block = Rc::new(block);
+        self.blocks.borrow_mut().keep(&block);
         block
     }
 
