@@ -1,5 +1,5 @@
 //! What the analyses of one file may cost together, in steps: instructions that are decoded for a graph or followed on abstract
-//! values, and values that are joined with another path's. A step count says the same on every machine, and beside any load.
+//! values, values that are joined with another path's, and operations of an evaluation. A step count says the same on every machine, and beside any load.
 //!
 //! Whether a budget is spent depends on the file alone: the analyses are the same on any number of threads, and what they take
 //! adds up. What a spent budget leaves is not used: it would depend on who came first.
@@ -62,6 +62,11 @@ impl Budget {
     pub(crate) fn take(&self, steps: usize) -> bool {
         self.0.taken.fetch_add(steps as u64, Ordering::Relaxed);
         !self.is_spent()
+    }
+
+    /// How many are left for what is at work.
+    pub(crate) fn left(&self) -> u64 {
+        self.0.until.load(Ordering::Relaxed).saturating_sub(self.taken())
     }
 
     /// Whether there are none left for what is at work.

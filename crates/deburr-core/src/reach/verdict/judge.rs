@@ -135,7 +135,10 @@ impl<'e, 'a> Evaluation<'e, 'a> {
         });
         let is_first = self.kept.borrow().is_empty();
         let budget = if is_first { self.budget.get() / FIRST_SHARE } else { self.budget.get() };
-        let (live, cost) = evaluate(&self.file, (places, demand), self.roots, model, budget);
+        let of_file = self.file.program.budget();
+        let (live, cost) =
+            evaluate(&self.file, (places, demand), self.roots, model, budget.min(of_file.left()));
+        of_file.take(usize::try_from(cost).unwrap_or(usize::MAX));
         // What one model is too large for, the next one is as well.
         self.budget.set(if live.is_some() { self.budget.get().saturating_sub(cost) } else { 0 });
         let live = live.map(Rc::new);
