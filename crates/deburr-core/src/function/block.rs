@@ -58,6 +58,8 @@ struct Order {
 pub(crate) const LARGEST: u64 = 1 << 20;
 /// Bytes before and after the place, where the function is longer.
 const WINDOW: u64 = 16 * 1024;
+/// Instructions that are decoded before they are put into blocks, at a time.
+const PIECE: usize = 2048;
 
 impl Graph {
     /// Builds the graph of the function that holds `around`. Of a function larger than 1 MiB it covers 16 KiB on
@@ -80,23 +82,28 @@ impl Graph {
         // Whoever runs it takes the steps: which of two threads builds the graph that both keep is chance.
         let is_limited = !program.budget().has_any();
         let insns = extents.into_iter().filter(|_| !is_limited).flat_map(|it| decode_run(image, program, it));
-        Graph::of_entered(insns.collect(), entered)
+        Graph::of_entered(insns, entered)
     }
 
     /// Builds the graph of instructions in order of address.
     pub fn of_insns(insns: Vec<Insn>) -> Graph {
-        Graph::of_entered(insns, &[])
+        Graph::of_entered(insns.into_iter(), &[])
     }
 
-    fn of_entered(insns: Vec<Insn>, entered: &[Svma]) -> Graph {
-        let mut leaders: Vec<Svma> = insns.iter().filter_map(|insn| insn.flow.inner_target()).collect();
+    fn of_entered(mut insns: impl Iterator<Item = Insn>, entered: &[Svma]) -> Graph {
+        // In pieces, which go when their blocks are made: a function may be most of a file.
+        let piece =
+            || Some(insns.by_ref().take(PIECE).collect::<Vec<Insn>>()).filter(|piece| !piece.is_empty());
+        let pieces: Vec<Vec<Insn>> = std::iter::from_fn(piece).collect();
+        let mut leaders: Vec<Svma> =
+            pieces.iter().flatten().filter_map(|insn| insn.flow.inner_target()).collect();
         leaders.extend(entered);
         leaders.sort_unstable();
         let mut due = leaders.iter().copied().peekable();
         let mut lengths: Vec<usize> = Vec::new();
         let mut ended = true;
         let mut next = Svma(0);
-        for insn in &insns {
+        for insn in pieces.iter().flatten() {
             while due.next_if(|&leader| leader < insn.svma).is_some() {}
             let is_new = ended || insn.svma != next || due.peek() == Some(&insn.svma);
             ended = insn.flow.ends_block();
@@ -106,8 +113,12 @@ impl Graph {
                 _ => lengths.push(1),
             }
         }
-        let mut insns = insns.into_iter();
-        let block = |length| Block { insns: insns.by_ref().take(length).collect(), ..Block::default() };
+        let mut insns = pieces.into_iter().flatten();
+        let block = |length| {
+            let mut own = Vec::with_capacity(length);
+            own.extend(insns.by_ref().take(length));
+            Block { insns: own, ..Block::default() }
+        };
         let mut blocks: Vec<Block> = lengths.into_iter().map(block).collect();
         let starts: Vec<Svma> = blocks.iter().map(Block::start).collect();
         for block in &mut blocks {

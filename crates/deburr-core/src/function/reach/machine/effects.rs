@@ -15,10 +15,10 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known at a block.
+/// What is known at a block, and at those after it of which the same is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockFacts {
-    /// Its first instruction.
+    /// The first instruction.
     pub start: CodeOffset,
     /// What tests in this function have proven on every path to it; `None`: no path leads there.
     pub proof: Option<Proof>,
@@ -74,7 +74,7 @@ pub(crate) struct Use {
 /// What running a function shows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
-    /// Its blocks, by address.
+    /// Its blocks, by address, where what is known changes.
     pub blocks: Vec<BlockFacts>,
     /// What is known at jumps out of the function, when they are taken, by the jump.
     pub exits: Vec<(CodeOffset, BlockFacts)>,

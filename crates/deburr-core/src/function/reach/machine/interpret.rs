@@ -249,7 +249,7 @@ impl Run<'_, '_, '_> {
         let has_tests = states.iter().flatten().any(|state| !state.proof().is_empty());
         // What the run did not come to, because it was cut short, may well be reached.
         let beyond = is_cut.then_some(Proof::doubt(has_tests));
-        self.transfer.effects.facts.blocks = (graph.blocks.iter().zip(states).zip(visits))
+        let mut blocks: Vec<BlockFacts> = (graph.blocks.iter().zip(states).zip(visits))
             .filter_map(|((block, state), visits)| {
                 let is_unsettled = *visits > VISITS;
                 let doubt = Proof::doubt(is_unsettled);
@@ -262,6 +262,9 @@ impl Run<'_, '_, '_> {
                 })
             })
             .collect();
+        blocks.dedup_by(|next, last| BlockFacts { start: last.start, ..*next } == *last);
+        blocks.shrink_to_fit();
+        self.transfer.effects.facts.blocks = blocks;
     }
 
     /// Runs a block. Out: where it goes on, and, on request, what is known at its last call.

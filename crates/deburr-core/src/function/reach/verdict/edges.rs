@@ -77,6 +77,8 @@ pub(crate) fn incoming(
     for edges in edges.into.values_mut() {
         edges.sort_by_key(|edge| (edge.at, edge.is_certain));
         edges.dedup();
+        // Most nodes have one.
+        edges.shrink_to_fit();
     }
     edges.unconditional = closure.unconditional.clone();
     edges.pointed = pointed(file, closure, &edges.into);

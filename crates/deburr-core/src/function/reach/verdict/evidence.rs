@@ -84,7 +84,7 @@ pub struct Verdict {
     /// The check, if there is one.
     pub guard: Option<Guard>,
     /// Where it is unknown: a check that chooses it through a pointer, and proves less than it uses.
-    pub contradiction: Option<Contradiction>,
+    pub contradiction: Option<Box<Contradiction>>,
     /// Why it is unknown; `None` for other verdicts, `covered` and `presumed` among them.
     pub because: Option<Because>,
 }

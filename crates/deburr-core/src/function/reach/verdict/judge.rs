@@ -42,8 +42,8 @@ pub(crate) fn judge(
     (permitted, stated): (FeatureSet, &Stated),
 ) -> Vec<Verdict> {
     let judge = Judge::of(checks, (image, program), permitted, stated);
-    let mut decisive = Vec::new();
-    let mut verdicts = Vec::new();
+    let count = judge.hits().len();
+    let (mut decisive, mut verdicts) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (&start, hits) in judge.hits() {
         let assessment = judge.assess(start, hits);
         decisive.push(assessment.worst);
@@ -101,8 +101,8 @@ fn presume(
                 guard: presumed.guard,
                 is_presumed: true,
             });
-            let chosen = presumed.contradiction;
-            verdict.contradiction = chosen.map(|it| Contradiction { is_presumed: true, ..it }).or(called);
+            let chosen = presumed.contradiction.map(|it| Contradiction { is_presumed: true, ..*it });
+            verdict.contradiction = chosen.or(called).map(Box::new);
         }
     }
 }
@@ -390,7 +390,7 @@ impl<'j, 'a> Judge<'j, 'a> {
                 .or_else(|| self.guard(entry, FeatureSet::EMPTY, missing)),
             _ => None,
         };
-        let contradiction = self.contradiction(start, chosen);
+        let contradiction = self.contradiction(start, chosen).map(Box::new);
         Verdict { path, guard, contradiction, ..verdict }
     }
 
