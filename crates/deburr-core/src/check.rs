@@ -12,7 +12,9 @@ use crate::insn::sweep::{Mark, Wants};
 use crate::insn::{Class, ClassSet};
 use crate::profile::{Share, Weighed, Weighing};
 use crate::reach::verdict::Evaluation;
-use crate::report::{AcrossFinding, Claim, OverBudget, Report, baseline, build, groups, level, weigh};
+use crate::report::{
+    AcrossFinding, Claim, FunctionNames, OverBudget, Report, baseline, build, groups, level, weigh,
+};
 use crate::request::Request;
 use crate::rule::{self, Across, Context, FileFacts, Needs, Rule, Shared};
 use deburr_cpu::{Arch, FeatureSet};
@@ -134,7 +136,8 @@ pub(crate) fn examine<T>(
 
     let mut report = build::describe(&image, &program);
     report.runtime = (!request.made_at_run_time).then(|| Runtime::of(&image, context.undefined())).flatten();
-    report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts);
+    let mut names = FunctionNames::default();
+    report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts, &mut names);
     report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
     report.presumption =
         checks.as_ref().and_then(|checks| groups::presumption(&image, &program, checks, &verdicts));
@@ -157,10 +160,6 @@ pub(crate) fn examine<T>(
     let is_whole = over_budget.rules.is_empty();
     let has_atomics = image.arch == Arch::Aarch64 && !wants.classes.is_empty() && is_whole;
     report.atomics = has_atomics.then(|| build::count(context.atomics(), &image, &program, &verdicts));
-    report.findings = build::place(findings, &image, &program, request.include_runtime);
-    if let (Some(weighing), Some(weights)) = (&weighing, weights) {
-        weigh::fill_in(&mut report, weighing, weights, (&image, &program));
-    }
     let is_run = |across: &&Across| rules.iter().any(|rule| rule.id == across.rule);
     let needs = rule::ACROSS.iter().filter(is_run).map(|across| across.needs);
     let is_there = |needs: &Needs| match needs {
@@ -171,6 +170,12 @@ pub(crate) fn examine<T>(
     report.over_budget = over_budget.is_any().then_some(over_budget);
     report.facts = (!needs.is_empty()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
+    // What is found may take as much memory as what it was found by.
+    drop((verdicts, above_baseline, checks, linkage));
+    report.findings = build::place(findings, &image, &program, request.include_runtime, &mut names);
+    if let (Some(weighing), Some(weights)) = (&weighing, weights) {
+        weigh::fill_in(&mut report, weighing, weights, (&image, &program));
+    }
     report.advice = advice::advise(&report, request.target);
     Ok(make(&image, &program, report, weighing.as_ref()))
 }

@@ -12,6 +12,7 @@ use deburr_core::report::{Answer, Hex, Reach, Refusal, Step};
 use deburr_lab::measure::process::End;
 use deburr_text::one_line;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Functions, places and programs shown where not all are.
 const SHOWN: usize = 5;
@@ -201,9 +202,9 @@ fn verdict(
     let reach = reach.map_or("no verdict", Reach::name);
     let step = |step: &Step| {
         let arrow = if step.is_stored { " ⇒ " } else { " → " };
-        (arrow, step.function.clone().unwrap_or_else(|| step.svma.to_string()))
+        (arrow, step.function.clone().unwrap_or_else(|| step.svma.to_string().into()))
     };
-    let steps: Vec<(&str, String)> = path.iter().map(step).collect();
+    let steps: Vec<(&str, Arc<str>)> = path.iter().map(step).collect();
     let text = match steps.split_first() {
         None => format!("by its analysis {reach}; no path to it is known"),
         Some(((_, first), rest)) => {

@@ -3,7 +3,7 @@
 use super::heat::{Heat, heat};
 use super::level::root_of;
 use super::model::{self, Build, Coverage, IsaFunction, PlacedFinding, Report};
-use super::names::{FunctionNames, name_at, near, place_of};
+use super::names::{FunctionNames, near, place_of};
 use crate::address::CodeOffset;
 use crate::address::Svma;
 use crate::finding::Finding;
@@ -98,6 +98,7 @@ pub(crate) fn isa_functions(
     linkage: Option<&Linkage<'_>>,
     program: &Program,
     verdicts: &[Verdict],
+    names: &mut FunctionNames,
 ) -> Vec<IsaFunction> {
     let permitted = deburr_cpu::universal_features(image.arch);
     let mut functions: BTreeMap<CodeOffset, BTreeMap<FeatureGroup, u64>> = BTreeMap::new();
@@ -118,7 +119,7 @@ pub(crate) fn isa_functions(
             }
         }
         let (section, svma) = place_of(image, image.svma(start));
-        let name_at = |svma: Svma| name_at(image, program, svma);
+        let mut name_at = |svma: Svma| names.at(image, program, svma);
         let found = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
         let verdict = found.and_then(|index| verdicts.get(index))?;
         let guard = verdict.guard.map(|guard| model::Guard {
@@ -128,13 +129,13 @@ pub(crate) fn isa_functions(
             features: guard.features.iter().map(|feature| feature.name().to_owned()).collect(),
         });
         let function = name_at(image.svma(start));
-        let step = |step: &Step| model::Step {
+        let mut step = |step: &Step| model::Step {
             function: name_at(step.svma),
             svma: place_of(image, step.svma).1,
             is_stored: step.is_stored,
         };
         Some(IsaFunction {
-            path: verdict.path.iter().map(step).collect(),
+            path: verdict.path.iter().map(&mut step).collect(),
             endangered: (verdict.reach == Reach::UnderGuarded)
                 .then(|| reach::endangered(image.arch, verdict, FeatureSet::EMPTY)),
             root: root_of(image, linkage, verdict),
@@ -151,7 +152,9 @@ pub(crate) fn isa_functions(
             tried: Vec::new(),
         })
     });
-    placed.filter(|function| !function.features.is_empty()).collect()
+    let mut placed: Vec<IsaFunction> = placed.filter(|function| !function.features.is_empty()).collect();
+    placed.shrink_to_fit();
+    placed
 }
 
 /// Findings with their functions' names, their addresses as other tools show them, and their source lines.
@@ -162,8 +165,8 @@ pub(crate) fn place(
     image: &Image<'_>,
     program: &Program,
     counts_runtime: bool,
+    names: &mut FunctionNames,
 ) -> Vec<PlacedFinding> {
-    let mut names = FunctionNames::default();
     let places: Vec<Svma> = findings.iter().map(|finding| finding.at).collect();
     let heats = heat(image, program, &places);
     let makers: BTreeSet<Maker> = Maker::of_producers(&image.build.producers).collect();
@@ -177,7 +180,7 @@ pub(crate) fn place(
         let Heat { in_loop, calls } = heat;
         let at = finding.at;
         let compiler = maker(image, program, at, producers.as_ref());
-        let placed = placed(finding, image, program, &mut names, lines.as_ref());
+        let placed = placed(finding, image, program, names, lines.as_ref());
         let source = placed.source.as_ref().map(|source| source.file.as_str());
         // What is found of a whole file is not only of the function that it is shown at.
         let origins = origins.as_ref().filter(|_| !rule::is_of_whole_file(&placed.rule));

@@ -156,7 +156,7 @@ pub struct RunsOn {
 #[non_exhaustive]
 pub struct IsaFunction {
     /// Its name, demangled; `None` where the file has none for it.
-    pub function: Option<String>,
+    pub function: Option<Arc<str>>,
     /// Where the function is, if it has no name: after the nearest one that has (`foo+0x40`), which it need not belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near: Option<String>,
@@ -341,7 +341,7 @@ pub enum Settlement {
 #[non_exhaustive]
 pub struct Step {
     /// The function's name, demangled; `None` where the file has none for it, and for data.
-    pub function: Option<String>,
+    pub function: Option<Arc<str>>,
     /// Its address.
     pub svma: Hex,
     /// Whether the step before it only stores or passes on its address, instead of calling it.
@@ -358,7 +358,7 @@ pub struct Guard {
     /// The branch that tests, or where the guarded path begins.
     pub svma: Hex,
     /// The function that it is in.
-    pub function: Option<String>,
+    pub function: Option<Arc<str>>,
     /// The features above the first level that it proves.
     pub features: Vec<String>,
 }

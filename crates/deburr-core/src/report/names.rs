@@ -1,9 +1,10 @@
 //! Report stage: addresses → what a reader knows them by: a function's demangled name, a section and an address.
 
 use super::model::Hex;
-use crate::address::Svma;
+use crate::address::{CodeOffset, Svma};
 use crate::function::{Function, Program};
 use crate::image::{self, Image, Symbol, SymbolKind, SymbolOrigin};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Section (relocatable objects only) and address.
@@ -42,10 +43,11 @@ fn nearest<'i, 'a>(image: &'i Image<'a>, svma: Svma) -> Option<&'i Symbol<'a>> {
     })
 }
 
-/// Demangled names. Neighbouring findings are in the same function, so the last name is kept.
+/// Demangled names, each once: a function may have many findings, and be on the paths to many others.
 #[derive(Default)]
 pub struct FunctionNames {
-    last: Option<(Function, Option<Arc<str>>)>,
+    /// By where the functions begin.
+    known: FxHashMap<CodeOffset, Option<Arc<str>>>,
     /// The last function that something was near to.
     last_near: Option<(Svma, String)>,
 }
@@ -69,14 +71,7 @@ impl FunctionNames {
     }
 
     fn of(&mut self, image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
-        match &self.last {
-            Some((last, name)) if last == function => name.clone(),
-            _ => {
-                let name: Option<Arc<str>> =
-                    program.name(function, image).map(|name| image::demangle(name).into());
-                self.last = Some((*function, name.clone()));
-                name
-            }
-        }
+        let name = || program.name(function, image).map(|name| image::demangle(name).into());
+        self.known.entry(function.start).or_insert_with(name).clone()
     }
 }

@@ -44,7 +44,7 @@ impl<'r> FunctionRow<'r> {
 fn route(above: &IsaFunction) -> Cell<'_> {
     fn named(step: &Step) -> Cow<'_, str> {
         match &step.function {
-            Some(name) => Cow::Borrowed(name.as_str()),
+            Some(name) => Cow::Borrowed(name),
             None => Cow::Owned(step.svma.to_string()),
         }
     }

@@ -119,7 +119,7 @@ fn hostile_names_stay_within_their_data() {
                 finding.message = hostile.into();
             }
             for function in &mut report.isa_functions {
-                function.function = Some("x".repeat(10 << 20));
+                function.function = Some("x".repeat(10 << 20).into());
             }
         })],
     );

@@ -224,7 +224,7 @@ bin/server: aarch64, needs armv8.1-a + FEAT_SVE in crc (0x400)
     fn long_names_are_cut_to_the_width_of_the_terminal() {
         let mut report = example();
         report.findings[2].function = Some("f".repeat(300).into());
-        report.isa_functions[0].function = Some("g".repeat(300));
+        report.isa_functions[0].function = Some("g".repeat(300).into());
         report.findings[0].message = format!("calls {}", "h".repeat(10_000)).into();
         let needed = report.needed_by.as_mut().unwrap();
         needed.function = Some("n".repeat(10_000));
