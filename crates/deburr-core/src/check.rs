@@ -136,8 +136,6 @@ pub(crate) fn examine<T>(
 
     let mut report = build::describe(&image, &program);
     report.runtime = (!request.made_at_run_time).then(|| Runtime::of(&image, context.undefined())).flatten();
-    let mut names = FunctionNames::default();
-    report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts, &mut names);
     report.isa_groups = groups::isa_groups(&image, &program, &verdicts, !request.foreign.is_empty());
     report.presumption =
         checks.as_ref().and_then(|checks| groups::presumption(&image, &program, checks, &verdicts));
@@ -171,7 +169,10 @@ pub(crate) fn examine<T>(
     report.facts = (!needs.is_empty()).then(|| context.facts(&needs));
     report.claim = request.claim.map(Claim::from);
     // What is found may take as much memory as what it was found by.
-    drop((verdicts, above_baseline, checks, linkage));
+    drop((above_baseline, checks));
+    let mut names = FunctionNames::default();
+    report.isa_functions = build::isa_functions(&image, linkage.as_ref(), &program, &verdicts, &mut names);
+    drop((verdicts, linkage));
     report.findings = build::place(findings, &image, &program, request.include_runtime, &mut names);
     if let (Some(weighing), Some(weights)) = (&weighing, weights) {
         weigh::fill_in(&mut report, weighing, weights, (&image, &program));

@@ -4,6 +4,7 @@
 
 use super::names::name_at;
 use super::saved_registers::trusts_cpuid_alone;
+use crate::address::Extent;
 use crate::danger::refused::Limit;
 use crate::function::Program;
 use crate::function::reach::{Checks, Need, Refusal, Step, Verdict};
@@ -114,11 +115,10 @@ pub(crate) fn root_of(image: &Image<'_>, linkage: Option<&Linkage<'_>>, verdict:
     if image.entry_point == Some(svma) {
         return Some(Root::EntryPoint);
     }
-    let cells = linkage.map_or(&[][..], |linkage| &linkage.cells).iter().filter(|cell| cell.to == svma);
-    let listed = cells.filter_map(|cell| {
-        let array = image.arrays.iter().find(|(extent, _)| extent.start <= cell.at && cell.at < extent.end);
-        array.map(|&(_, kind)| kind)
-    });
+    let lists = |array: &&(Extent, ArrayKind)| {
+        linkage.is_some_and(|linkage| linkage.cells_in(array.0).iter().any(|cell| cell.to == svma))
+    };
+    let listed = image.arrays.iter().filter(lists).map(|&(_, kind)| kind);
     Some(match listed.min() {
         Some(ArrayKind::Preinit) => Root::PreinitArray,
         Some(ArrayKind::Init) => Root::InitArray,

@@ -201,6 +201,13 @@ impl<'a> Linkage<'a> {
         self.cells.get(index).map(|cell| cell.to)
     }
 
+    /// The cells that begin in an extent.
+    pub(crate) fn cells_in(&self, extent: Extent) -> &[Cell] {
+        let first = self.cells.partition_point(|cell| cell.at < extent.start);
+        let end = self.cells.partition_point(|cell| cell.at < extent.end);
+        self.cells.get(first..end).unwrap_or_default()
+    }
+
     /// The other file's symbol whose address, or whose copy, is at an address.
     pub fn import(&self, at: Svma) -> Option<&Import<'a>> {
         let index = self.imports.binary_search_by_key(&at, |import| import.at).ok()?;

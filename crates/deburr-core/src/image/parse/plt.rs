@@ -90,9 +90,9 @@ pub(crate) fn entries<'a>(elf: &Elf<'a>, image: &Image<'a>, slots: &[(u64, Slot<
             let after = slots.partition_point(|&(at, _)| at <= slot);
             let last = after.checked_sub(1).and_then(|last| slots.get(last));
             let name = match last.filter(|&&(at, _)| at == slot).map(|&(_, slot)| slot) {
-                Some(Slot::Symbol(name)) if !name.is_empty() => format!("{name}@plt"),
+                Some(Slot::Symbol(name)) if !name.is_empty() => [name, "@plt"].concat(),
                 Some(Slot::Resolver(resolver)) => match function_at(image, resolver) {
-                    Some(name) => format!("{name}@plt"),
+                    Some(name) => [name, "@plt"].concat(),
                     None => format!("*ABS*+{resolver:#x}@plt"),
                 },
                 _ => continue,

@@ -41,7 +41,7 @@ const LARGEST: u64 = 256 * 1024;
 const NESTED_CALLS: u32 = 3;
 
 /// Maximum of blocks of the graphs that are kept.
-const BLOCKS: usize = 1 << 14;
+const BLOCKS: usize = 1 << 13;
 
 /// The file, with what is looked up often.
 pub(crate) struct View<'w, 'a> {
