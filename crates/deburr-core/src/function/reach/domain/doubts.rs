@@ -21,16 +21,18 @@ pub(crate) enum Side {
 /// The outcome of a test: of the branch, or of what led to the place.
 type Literal = (Svma, Side);
 
+/// The outcomes on a path, sorted. A function that ends wherever something is wrong has thousands on each.
+type Path = Arc<[Literal]>;
+
 /// The tests that control depends on. No path: on none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Doubts {
-    /// By path, the outcomes on it, sorted; none is empty. `None`: no path. An empty list would be one for all threads,
-    /// which they would all count their uses of.
-    paths: Option<Arc<[Vec<Literal>]>>,
+    /// None is empty. `None`: no path. An empty list would be one for all threads, which they would all count their uses of.
+    paths: Option<Arc<[Path]>>,
 }
 
 impl Doubts {
-    fn paths(&self) -> &[Vec<Literal>] {
+    fn paths(&self) -> &[Path] {
         self.paths.as_deref().unwrap_or_default()
     }
 
@@ -46,16 +48,10 @@ impl Doubts {
 
     /// Control gets here only after one more outcome. In a loop the last outcome of a test counts.
     pub(crate) fn add(&mut self, at: Svma, side: Side) {
-        let mut paths = self.paths().to_vec();
-        if paths.is_empty() {
-            paths.push(Vec::new());
-        }
-        for path in &mut paths {
-            path.retain(|&(other, before)| other != at || before == side);
-            if let Err(place) = path.binary_search(&(at, side)) {
-                path.insert(place, (at, side));
-            }
-        }
+        let paths = match self.paths() {
+            [] => vec![[(at, side)].into()],
+            paths => paths.iter().map(|path| after(path, (at, side))).collect(),
+        };
         self.paths = Some(least(paths).into());
     }
 
@@ -64,17 +60,23 @@ impl Doubts {
         if self == other {
             return self.clone();
         }
-        if self.is_empty() || other.is_empty() {
-            return Doubts::default();
+        let (Some(own), Some(others)) = (&self.paths, &other.paths) else { return Doubts::default() };
+        let all = || own.iter().chain(others.iter());
+        let mut on_all: Path = all().next().map(Arc::clone).unwrap_or_default();
+        for path in all().skip(1) {
+            if !is_within(&on_all, path) {
+                on_all = on_all.iter().filter(|literal| has(path, literal)).copied().collect();
+            }
         }
-        let mut paths: Vec<Vec<Literal>> = self.paths().iter().chain(other.paths()).cloned().collect();
-        let common: Vec<Literal> = paths.iter().cloned().reduce(|a, b| common(&a, &b)).unwrap_or_default();
         // Where some places that a table leads to meet, all may.
-        for path in &mut paths {
-            path.retain(|literal| literal.1 != Side::Chosen || common.contains(literal));
-        }
-        let paths = canonical(paths).unwrap_or_else(|| vec![common]);
-        if paths.iter().any(Vec::is_empty) { Doubts::default() } else { Doubts { paths: Some(paths.into()) } }
+        let stays = |literal: &Literal| literal.1 != Side::Chosen || has(&on_all, literal);
+        let kept = |path: &Path| match path.iter().all(stays) {
+            true => Arc::clone(path),
+            false => path.iter().filter(|literal| stays(literal)).copied().collect(),
+        };
+        let paths = canonical(all().map(kept).collect()).unwrap_or_else(|| vec![Arc::clone(&on_all)]);
+        let is_free = paths.iter().any(|path| path.is_empty());
+        if is_free { Doubts::default() } else { Doubts { paths: Some(paths.into()) } }
     }
 }
 
@@ -83,7 +85,7 @@ const MOST: usize = 8;
 
 /// The prime implicants of a disjunction, by iterated consensus (Blake 1937; Brown, *Boolean Reasoning*, 1990, 3.3): the same
 /// for each that means the same, so that what is joined twice changes nothing. `None` if they are too many.
-fn canonical(paths: Vec<Vec<Literal>>) -> Option<Vec<Vec<Literal>>> {
+fn canonical(paths: Vec<Path>) -> Option<Vec<Path>> {
     let mut paths = least(paths);
     loop {
         let pairs =
@@ -102,29 +104,41 @@ fn canonical(paths: Vec<Vec<Literal>>) -> Option<Vec<Vec<Literal>>> {
     }
 }
 
-/// What both paths depend on together but for the one test whose outcomes are opposite on them; `None` if there is no such
+/// What both paths depend on together, without the one test whose outcomes are opposite on them; `None` if there is no such
 /// test, or more than one.
-fn consensus(a: &[Literal], b: &[Literal]) -> Option<Vec<Literal>> {
+fn consensus(a: &[Literal], b: &[Literal]) -> Option<Path> {
     let opposite = |&(at, side): &Literal| match side {
         Side::Taken => Some((at, Side::Passed)),
         Side::Passed => Some((at, Side::Taken)),
         Side::Chosen => None,
     };
-    let mut opposed = a.iter().filter(|literal| opposite(literal).is_some_and(|other| b.contains(&other)));
+    let mut opposed = a.iter().filter(|literal| opposite(literal).is_some_and(|other| has(b, &other)));
     let &(at, _) = opposed.next()?;
     if opposed.next().is_some() {
         return None;
     }
-    let mut all: Vec<Literal> = a.iter().chain(b).copied().filter(|literal| literal.0 != at).collect();
-    all.sort_unstable();
+    let mut all: Vec<Literal> = Vec::with_capacity(a.len() + b.len());
+    all.extend(a.iter().chain(b).filter(|literal| literal.0 != at));
+    // Two sorted runs: this merges them.
+    all.sort();
     all.dedup();
-    Some(all)
+    Some(all.into())
+}
+
+/// A path after one more outcome.
+fn after(path: &Path, (at, side): Literal) -> Path {
+    let (before, rest) = path.split_at(path.partition_point(|literal| literal.0 < at));
+    let (of_test, rest) = rest.split_at(rest.partition_point(|literal| literal.0 == at));
+    if *of_test == [(at, side)] {
+        return Arc::clone(path);
+    }
+    [before, &[(at, side)], rest].concat().into()
 }
 
 /// The paths that depend on no more than another one, in order.
-fn least(mut paths: Vec<Vec<Literal>>) -> Vec<Vec<Literal>> {
+fn least(mut paths: Vec<Path>) -> Vec<Path> {
     paths.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
-    let mut least: Vec<Vec<Literal>> = Vec::new();
+    let mut least: Vec<Path> = Vec::with_capacity(paths.len());
     for path in paths {
         if !least.iter().any(|shorter| is_within(shorter, &path)) {
             least.push(path);
@@ -133,12 +147,14 @@ fn least(mut paths: Vec<Vec<Literal>>) -> Vec<Vec<Literal>> {
     least
 }
 
-fn common(a: &[Literal], b: &[Literal]) -> Vec<Literal> {
-    a.iter().filter(|literal| b.contains(literal)).copied().collect()
+fn has(path: &[Literal], literal: &Literal) -> bool {
+    path.binary_search(literal).is_ok()
 }
 
+/// Whether all outcomes on a path are on another one.
 fn is_within(a: &[Literal], b: &[Literal]) -> bool {
-    a.iter().all(|literal| b.contains(literal))
+    let mut rest = b.iter();
+    a.len() <= b.len() && a.iter().all(|literal| rest.by_ref().any(|other| other == literal))
 }
 
 #[cfg(test)]

@@ -638,7 +638,8 @@ impl State {
                 true => Value::Unknown,
                 false => state.load(at, width),
             };
-            let both = self.frame.both(&other.frame).map(|(at, mine, others)| match (mine, others) {
+            let unlike = self.frame.both(&other.frame).filter(|(_, mine, others)| mine != others);
+            let both = unlike.map(|(at, mine, others)| match (mine, others) {
                 (Some((width, a)), Some((other, b))) if width == other => (at, *width, a.clone(), b.clone()),
                 (Some(&(mine, _)), Some(&(others, _))) => {
                     let width = mine.min(others);
@@ -669,7 +670,8 @@ impl State {
             }
         }
         if !Arc::ptr_eq(&self.words, &other.words) && self.words != other.words {
-            let both = self.words.iter().filter_map(|(key, a)| Some((key, join(a, other.words.get(key)?))));
+            let both = self.words.both(&other.words);
+            let both = both.filter_map(|(key, mine, others)| Some((key, join(mine?, others?))));
             let words = both.filter(|(_, value)| *value != Value::Unknown).collect();
             changed |= replace(&mut self.words, Arc::new(words));
         }
