@@ -292,16 +292,13 @@ fn interrupt_is_handed_on_to_perf_and_the_profile_is_whole() {
 }
 
 #[test]
-fn command_that_ignores_everything_is_killed_at_the_second_interrupt_and_perf_at_the_third() {
+fn command_that_ignores_an_interrupt_is_killed_and_perf_at_the_next_one() {
     let scratch = Scratch::new("record-stubborn");
     let waits = r#"[ "$output" != /dev/null ] || exit 0
         trap '' INT; sh -c 'trap "" INT TERM; touch begun; while :; do sleep 0.1; done'
         cat "$profile" > "$output"; touch written; [ -n "$1" ] && while :; do sleep 0.1; done"#;
     let mut child = begun(&scratch, waits, &["--", "true"]);
     until("it never begins", || scratch.join("begun").exists());
-    signal(&child, "-INT");
-    std::thread::sleep(Duration::from_millis(500));
-    assert!(child.try_wait().unwrap().is_none() && !scratch.join("written").exists());
     signal(&child, "-INT");
     until("the command lives on", || scratch.join("written").exists());
     signal(&child, "-INT");

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long what runs may take to end after the first request, until it is killed.
-pub const GRACE: Duration = Duration::from_millis(700);
+pub const GRACE: Duration = Duration::from_millis(400);
 
 /// Whether somebody wants to stop. Clones hear the same requests.
 #[derive(Debug, Clone, Default)]
