@@ -8,6 +8,7 @@ use crate::function::reach::file::names;
 use crate::function::reach::verdict::presumed::words::Words;
 use crate::image::demangle;
 use deburr_cpu::{Arch, FeatureSet};
+use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
@@ -27,7 +28,7 @@ impl fmt::Debug for Families {
 }
 
 /// Whether a name may be that of a variant. Those of the C library may not (ISO C 7.1.3): it may be linked in statically.
-pub(super) fn may_be_variant(name: &str) -> bool {
+fn may_be_variant(name: &str) -> bool {
     !name.starts_with("__") && Words::may_be_in(name)
 }
 
@@ -36,24 +37,21 @@ impl Families {
     pub fn of<'n>(arch: Arch, names: impl Iterator<Item = &'n str>) -> Families {
         let mut families =
             Families { words: Words::of(arch), known: HashMap::new(), left_out: HashSet::new() };
-        let mut general = Vec::new();
-        for name in names {
-            match may_be_variant(name) {
-                true => families.add(name),
-                // Mangled names are many, and cost much to read.
-                false if !name.starts_with("_Z") && !name.starts_with("_R") => general.push(name),
-                false => {}
-            }
-        }
+        let names: Vec<&str> = names.collect();
+        let (special, general): (Vec<&str>, Vec<&str>) =
+            names.into_par_iter().partition(|name| may_be_variant(name));
+        families.add(&special);
         if !families.known.is_empty() {
-            general.into_iter().for_each(|name| families.add(name));
+            // Mangled names are many, and cost much to read.
+            let is_plain = |name: &&str| !name.starts_with("_Z") && !name.starts_with("_R");
+            families.add(&general.into_iter().filter(is_plain).collect::<Vec<&str>>());
         }
         families
     }
 
-    fn add(&mut self, name: &str) {
-        let (features, family) = self.parted(name);
-        if !family.is_empty() {
+    fn add(&mut self, names: &[&str]) {
+        let parted: Vec<_> = names.par_iter().map(|name| self.parted(name)).collect();
+        for (features, family) in parted.into_iter().filter(|(_, family)| !family.is_empty()) {
             self.known.entry(family).or_default().insert(features.unwrap_or_default());
         }
     }

@@ -17,10 +17,12 @@ use crate::function::reach::file::names;
 use crate::function::reach::file::view::View;
 use crate::function::reach::verdict::evidence::known_cpus;
 use crate::image::Kind;
+use crate::image::linkage::Export;
 use crate::insn;
 use crate::insn::vector::VectorWidth;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 pub use family::Families;
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// The offered functions of a file.
@@ -44,17 +46,14 @@ impl<'a> Offers<'a> {
             let taken = vectors_taken(file);
             features.extend(taken.map(|(name, feature)| (name, promise(FeatureSet::of(&[feature])))));
         }
-        if !exports.iter().any(|export| family::may_be_variant(export.name)) {
-            return Offers { features };
-        }
         let own = || Families::of(arch, exports.iter().map(|export| export.name));
         let made = families.is_none().then(own);
         let Some(families) = families.or(made.as_ref()) else { return Offers { features } };
-        for export in exports.iter().filter(|export| !names::is_vector_variant(export.name)) {
-            if let Some(named) = families.variant(export.name, asks) {
-                let known = features.entry(export.name).or_default();
-                *known = known.union(promise(named));
-            }
+        let functions = exports.par_iter().filter(|export| !names::is_vector_variant(export.name));
+        let variant = |export: &Export<'a>| Some((export.name, families.variant(export.name, asks)?));
+        for (name, named) in functions.filter_map(variant).collect::<Vec<_>>() {
+            let known = features.entry(name).or_default();
+            *known = known.union(promise(named));
         }
         Offers { features }
     }

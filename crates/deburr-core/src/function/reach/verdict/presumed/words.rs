@@ -3,6 +3,7 @@
 use deburr_cpu::Feature::*;
 use deburr_cpu::{Arch, Feature, FeatureSet};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 const V4: &[Feature] = &[AVX512F, AVX512BW, AVX512CD, AVX512DQ, AVX512VL];
 
@@ -160,6 +161,16 @@ const BEGINNINGS: &[&str] = &[
     "dotprod", "i8mm", "lse", "pmull", "sve", "sme",
 ];
 
+/// The same and the cores, by their first letter: names are many.
+static BY_FIRST: LazyLock<Vec<Vec<&[u8]>>> = LazyLock::new(|| {
+    let mut by_first = vec![Vec::new(); 1 << u8::BITS];
+    for part in BEGINNINGS.iter().chain(CORES).map(|part| part.as_bytes()) {
+        let first = part.first().and_then(|&first| by_first.get_mut(usize::from(first)));
+        first.into_iter().for_each(|parts: &mut Vec<&[u8]>| parts.push(part));
+    }
+    by_first
+});
+
 /// What the words mean on one architecture.
 pub(crate) struct Words {
     meanings: HashMap<String, FeatureSet>,
@@ -196,8 +207,14 @@ impl Words {
 
     /// Whether any may be in a name, mangled or not. Most names have none, and are not worth demangling.
     pub(crate) fn may_be_in(name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        BEGINNINGS.iter().chain(CORES).any(|beginning| name.contains(beginning))
+        let name = name.as_bytes();
+        let begins = |at: usize| {
+            let rest = name.get(at..).unwrap_or_default();
+            let known = rest.first().and_then(|first| BY_FIRST.get(usize::from(first.to_ascii_lowercase())));
+            let mut known = known.into_iter().flatten();
+            known.any(|part| rest.get(..part.len()).is_some_and(|head| head.eq_ignore_ascii_case(part)))
+        };
+        (0..name.len()).any(begins)
     }
 
     /// Whether a word means something.
