@@ -119,7 +119,7 @@ pub(crate) fn isa_functions(
             }
         }
         let (section, svma) = place_of(image, image.svma(start));
-        let mut name_at = |svma: Svma| names.at(image, program, svma);
+        let mut name_at = |svma: Svma| names.kept_at(image, program, svma);
         let found = verdicts.binary_search_by_key(&start, |verdict| verdict.start).ok();
         let verdict = found.and_then(|index| verdicts.get(index))?;
         let guard = verdict.guard.map(|guard| model::Guard {

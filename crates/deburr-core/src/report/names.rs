@@ -43,11 +43,13 @@ fn nearest<'i, 'a>(image: &'i Image<'a>, svma: Svma) -> Option<&'i Symbol<'a>> {
     })
 }
 
-/// Demangled names, each once: a function may have many findings, and be on the paths to many others.
+/// Demangled names. Neighbouring findings are in the same function, so the last name is kept; and those of functions on paths, as one may be
+/// on the paths to many others.
 #[derive(Default)]
 pub struct FunctionNames {
+    last: Option<(Function, Option<Arc<str>>)>,
     /// By where the functions begin.
-    known: FxHashMap<CodeOffset, Option<Arc<str>>>,
+    kept: FxHashMap<CodeOffset, Option<Arc<str>>>,
     /// The last function that something was near to.
     last_near: Option<(Svma, String)>,
 }
@@ -56,7 +58,21 @@ impl FunctionNames {
     /// The name of the function at an address.
     pub fn at(&mut self, image: &Image<'_>, program: &Program, at: Svma) -> Option<Arc<str>> {
         let function = program.function_at(image.code_offset(at)?)?;
-        self.of(image, program, function)
+        match &self.last {
+            Some((last, name)) if last == function => name.clone(),
+            _ => {
+                let kept = self.kept.get(&function.start).cloned();
+                let name = kept.unwrap_or_else(|| name_of(image, program, function));
+                self.last = Some((*function, name.clone()));
+                name
+            }
+        }
+    }
+
+    /// The same, kept as long as this is.
+    pub(crate) fn kept_at(&mut self, image: &Image<'_>, program: &Program, at: Svma) -> Option<Arc<str>> {
+        let function = program.function_at(image.code_offset(at)?)?;
+        self.kept.entry(function.start).or_insert_with(|| name_of(image, program, function)).clone()
     }
 
     /// Where an address is that no named function holds, as [`near`] says.
@@ -69,9 +85,8 @@ impl FunctionNames {
         }
         Some(format!("{name}+{:#x}", at.0 - symbol.svma.0).into())
     }
+}
 
-    fn of(&mut self, image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
-        let name = || program.name(function, image).map(|name| image::demangle(name).into());
-        self.known.entry(function.start).or_insert_with(name).clone()
-    }
+fn name_of(image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
+    program.name(function, image).map(|name| image::demangle(name).into())
 }

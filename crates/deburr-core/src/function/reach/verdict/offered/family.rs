@@ -28,7 +28,7 @@ impl fmt::Debug for Families {
 }
 
 /// Whether a name may be that of a variant. Those of the C library may not (ISO C 7.1.3): it may be linked in statically.
-fn may_be_variant(name: &str) -> bool {
+pub(super) fn may_be_variant(name: &str) -> bool {
     !name.starts_with("__") && Words::may_be_in(name)
 }
 
@@ -38,19 +38,17 @@ impl Families {
         let mut families =
             Families { words: Words::of(arch), known: HashMap::new(), left_out: HashSet::new() };
         let names: Vec<&str> = names.collect();
-        let (special, general): (Vec<&str>, Vec<&str>) =
-            names.into_par_iter().partition(|name| may_be_variant(name));
-        families.add(&special);
+        families.add(names.par_iter().copied().filter(|name| may_be_variant(name)));
         if !families.known.is_empty() {
             // Mangled names are many, and cost much to read.
             let is_plain = |name: &&str| !name.starts_with("_Z") && !name.starts_with("_R");
-            families.add(&general.into_iter().filter(is_plain).collect::<Vec<&str>>());
+            families.add(names.par_iter().copied().filter(|name| is_plain(name) && !may_be_variant(name)));
         }
         families
     }
 
-    fn add(&mut self, names: &[&str]) {
-        let parted: Vec<_> = names.par_iter().map(|name| self.parted(name)).collect();
+    fn add<'n>(&mut self, names: impl ParallelIterator<Item = &'n str>) {
+        let parted: Vec<_> = names.map(|name| self.parted(name)).collect();
         for (features, family) in parted.into_iter().filter(|(_, family)| !family.is_empty()) {
             self.known.entry(family).or_default().insert(features.unwrap_or_default());
         }

@@ -46,6 +46,9 @@ impl<'a> Offers<'a> {
             let taken = vectors_taken(file);
             features.extend(taken.map(|(name, feature)| (name, promise(FeatureSet::of(&[feature])))));
         }
+        if !exports.par_iter().any(|export| family::may_be_variant(export.name)) {
+            return Offers { features };
+        }
         let own = || Families::of(arch, exports.iter().map(|export| export.name));
         let made = families.is_none().then(own);
         let Some(families) = families.or(made.as_ref()) else { return Offers { features } };
