@@ -297,7 +297,7 @@ fn command_that_ignores_an_interrupt_is_killed_and_perf_at_the_next_one() {
     let waits = r#"[ "$output" != /dev/null ] || exit 0
         trap '' INT; sh -c 'trap "" INT TERM; touch begun; while :; do sleep 0.1; done'
         cat "$profile" > "$output"; touch written; [ -n "$1" ] && while :; do sleep 0.1; done"#;
-    let mut child = begun(&scratch, waits, &["--", "true"]);
+    let child = begun(&scratch, waits, &["--", "true"]);
     until("it never begins", || scratch.join("begun").exists());
     signal(&child, "-INT");
     until("the command lives on", || scratch.join("written").exists());
