@@ -23,12 +23,21 @@ use std::sync::{Arc, OnceLock, RwLock};
 struct Graphs {
     kept: HashMap<CodeOffset, Arc<Graph>>,
     blocks: usize,
+    /// The last one that was too much: it is often wanted again at once.
+    last: Option<(CodeOffset, Arc<Graph>)>,
 }
 
 impl Graphs {
+    fn get(&self, start: CodeOffset) -> Option<Arc<Graph>> {
+        let last = self.last.as_ref().filter(|(of, _)| *of == start).map(|(_, graph)| graph);
+        self.kept.get(&start).or(last).cloned()
+    }
+
     fn keep(&mut self, start: CodeOffset, graph: &Arc<Graph>) {
         let blocks = self.blocks + graph.blocks.len();
-        if blocks <= BLOCKS && self.kept.insert(start, Arc::clone(graph)).is_none() {
+        if blocks > BLOCKS {
+            self.last = Some((start, Arc::clone(graph)));
+        } else if self.kept.insert(start, Arc::clone(graph)).is_none() {
             self.blocks = blocks;
         }
     }
@@ -252,9 +261,7 @@ impl<'w, 'a> View<'w, 'a> {
 
     /// The graph of a whole function with its parts; `None` if it is too large to be run.
     pub(crate) fn graph(&self, function: &Function) -> Option<Arc<Graph>> {
-        if let Some(known) =
-            self.graphs.read().ok().and_then(|graphs| graphs.kept.get(&function.start).cloned())
-        {
+        if let Some(known) = self.graphs.read().ok().and_then(|graphs| graphs.get(function.start)) {
             return Some(known);
         }
         let graph = Arc::new(self.graph_entered(function, &[])?);
