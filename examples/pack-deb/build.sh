@@ -8,6 +8,12 @@ set -eu
 dist=$1 name=$2 version=$3 maintainer=$4
 here=$(dirname "$0")
 [ -d "$dist/base" ] || { echo "$dist: expected a folder base, as deburr pack assemble --split writes it" >&2; exit 2; }
+# What a version must not be unpacked beside: levels of any other one.
+breaks=
+for tree in "$dist"/*/; do
+    level=$(basename "$tree")
+    [ "$level" = base ] || breaks="${breaks:+$breaks, }$name-$level (<< $version), $name-$level (>> $version)"
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -19,7 +25,7 @@ for tree in "$dist"/*/; do
     esac
     cp -a "$tree" "$work/$level"
     mkdir "$work/$level/DEBIAN"
-    sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" \
+    sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" -e "s/@BREAKS@/$breaks/" \
         "$here/$template.control" > "$work/$level/DEBIAN/control"
     dpkg-deb --root-owner-group --build "$work/$level" "${package}_${version}_amd64.deb"
 done

@@ -7,6 +7,8 @@
 pub mod assemble;
 pub mod build;
 pub mod check;
+pub mod demand;
 pub mod ranking;
 pub mod record;
 pub mod same;
+pub mod status;
