@@ -27,5 +27,12 @@ for tree in "$dist"/*/; do
     mkdir "$work/$level/DEBIAN"
     sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" -e "s/@BREAKS@/$breaks/" \
         "$here/$template.control" > "$work/$level/DEBIAN/control"
+    # What the policy wants of every package; a real one has its own.
+    docs=$work/$level/usr/share/doc/$package
+    mkdir -p "$docs"
+    [ -e "$docs/copyright" ] || echo "$name is packed by $maintainer; the licence is that of its sources." > "$docs/copyright"
+    date=$(date -R -u -d "@${SOURCE_DATE_EPOCH:-0}")
+    printf '%s (%s) unstable; urgency=medium\n\n  * Variants by level.\n\n -- %s  %s\n' "$package" "$version" "$maintainer" "$date" |
+        gzip -9n > "$docs/changelog.Debian.gz"
     dpkg-deb --root-owner-group --build "$work/$level" "${package}_${version}_amd64.deb"
 done

@@ -97,11 +97,11 @@ fn package_of_a_level_adds_its_variants_to_a_base_that_works_alone() {
     };
     assert_eq!(
         fields(&level),
-        "Package: prog-x86-64-v3\nDepends: prog (= 1.0-1)\nBreaks: prog (<< 1.0-1), prog (>> 1.0-1)\nArchitecture: amd64\n"
+        "Package: prog-x86-64-v3\nDepends: prog (= 1.0-1), libc6\nBreaks: prog (<< 1.0-1), prog (>> 1.0-1)\nArchitecture: amd64\n"
     );
     assert_eq!(
         fields(&base),
-        "Package: prog\nBreaks: prog-x86-64-v3 (<< 1.0-1), prog-x86-64-v3 (>> 1.0-1)\nArchitecture: amd64\n"
+        "Package: prog\nDepends: libc6\nBreaks: prog-x86-64-v3 (<< 1.0-1), prog-x86-64-v3 (>> 1.0-1)\nArchitecture: amd64\n"
     );
 
     let root = scratch.join("root");
@@ -195,6 +195,26 @@ fn packages_are_upgraded_in_any_order_and_removed_without_a_trace() {
         let left: Vec<PathBuf> =
             files(&root).into_iter().filter(|file| !file.starts_with("var/lib/dpkg")).collect();
         assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
+    }
+}
+
+#[test]
+#[ignore = "lintian has 160 packages below it; `cargo xtask nightly` runs it"]
+fn lintian_finds_no_error_in_the_packages_of_the_example() {
+    let scratch = Scratch::new("pack-deb-lintian");
+    for package in &versions(&scratch)[0] {
+        // That the library of the test is in /usr/lib, executable and not stripped is its own.
+        let mine = "shared-library-is-executable,unstripped-binary-or-object,lacks-ldconfig-trigger";
+        let output = Command::new("lintian")
+            .args(["--allow-root", "--suppress-tags", mine])
+            .arg(package)
+            .output()
+            .unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+        assert!(!said.lines().any(|line| line.starts_with("E: ")), "{said}");
+        for tag in ["non-standard-dir-in-usr", "file-in-unusual-dir"] {
+            assert!(!said.contains(tag), "{said}");
+        }
     }
 }
 
