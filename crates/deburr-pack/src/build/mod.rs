@@ -19,6 +19,7 @@ pub use request::{BuildError, BuildRequest, Event, Observer};
 use crate::check::check_tree;
 use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
+use crate::wheel;
 use deburr_cpu::{Arch, Target};
 use deburr_text::ShownPath as _;
 use follow::Tail;
@@ -58,7 +59,10 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
         )));
     }
     let lock = Lock::of(&pack)?;
-    let listing = tree::sources(&source, &pack).map_err(at(&source))?;
+    let mut listing = tree::sources(&source, &pack).map_err(at(&source))?;
+    if let Some(wheels) = request.wheel.as_ref().and_then(|wheels| fs::canonicalize(wheels).ok()) {
+        listing.retain(|path, _| !source.join(path).starts_with(&wheels));
+    }
     let at_number = |(index, target)| Variant {
         target,
         number: index + 1,
@@ -172,6 +176,11 @@ impl Variant<'_> {
         }
         let wrappers = wrap::write(self.target, &folder, &copy, self.source).map_err(at(&folder))?;
         fs::create_dir_all(&tree).map_err(at(&tree))?;
+        if self.request.wheel.is_some() {
+            let made = folder.join(wheel::FOLDER);
+            remove(&made)?;
+            fs::create_dir_all(&made).map_err(at(&made))?;
+        }
         let mut tail = Tail::new(&log, &wrappers.calls);
         self.is_at(tail.stage());
         let mut command = self.command(&folder, &copy, &tree, &wrappers)?;
@@ -186,7 +195,10 @@ impl Variant<'_> {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok(State::Failed);
         }
-        self.take(&copy, &tree)?;
+        if let Some(reason) = self.take(&copy, &tree)? {
+            self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
+            return Ok(State::Failed);
+        }
         let checked = check_tree(&tree, (self.target, self.request.budget), &mut |done, all| {
             self.is_at(Stage::Checks { done, all });
         })
@@ -221,8 +233,13 @@ impl Variant<'_> {
         let request = self.request;
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
-            self.source, request.folder, request.command, request.take, self.listing
+            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{}",
+            self.source,
+            request.folder,
+            request.command,
+            request.take,
+            self.listing,
+            if request.wheel.is_some() { "wheel\n" } else { "" }
         )
     }
 
@@ -233,7 +250,11 @@ impl Variant<'_> {
         tree: &Path,
         wrappers: &Wrappers,
     ) -> Result<Command, BuildError> {
-        let (program, arguments) = self.request.command.split_first().ok_or_else(|| {
+        let own = match self.request.wheel {
+            None => self.request.command.clone(),
+            Some(_) => wheel::filled(&self.request.command, &folder.join(wheel::FOLDER)),
+        };
+        let (program, arguments) = own.split_first().ok_or_else(|| {
             BuildError::Request(String::from("expected a build command, as in -- make -j2"))
         })?;
         let mut path = wrappers.folder.clone().into_os_string();
@@ -244,7 +265,12 @@ impl Variant<'_> {
         go_flags.push(" -trimpath");
         let mut command = Command::new(program_path(program, &wrappers.folder));
         command.args(arguments).current_dir(copy.join(&self.request.folder));
-        command.env("PATH", path).env("DESTDIR", tree);
+        command.env("PATH", path);
+        // A build of a wheel installs into a folder of its own, which DESTDIR would move.
+        match self.request.wheel {
+            None => command.env("DESTDIR", tree),
+            Some(_) => command.env_remove("DESTDIR"),
+        };
         command.env(go.variable, go.value).env("GOFLAGS", go_flags);
         // Caches of compiled code know neither the wrappers nor their flags, and would hand one variant's code to another.
         // Other machines compile without wrappers.
@@ -292,11 +318,14 @@ impl Variant<'_> {
         Ok(calls.lines().find_map(|line| line.strip_prefix(script::REFUSED)).map(str::to_owned))
     }
 
-    /// Fills the tree, where the command did not install into it.
-    fn take(&self, copy: &Path, tree: &Path) -> Result<(), BuildError> {
+    /// Fills the tree, where the command did not install into it; or why it cannot.
+    fn take(&self, copy: &Path, tree: &Path) -> Result<Option<String>, BuildError> {
+        if self.request.wheel.is_some() {
+            return self.take_wheel(copy, tree);
+        }
         let is_installed = fs::read_dir(tree).map_err(at(tree))?.next().is_some();
         let paths = match self.request.take.as_slice() {
-            [] if is_installed => return Ok(()),
+            [] if is_installed => return Ok(None),
             [] => tree::linked(copy, self.listing).map_err(at(copy))?,
             paths => {
                 remove(tree)?;
@@ -321,7 +350,19 @@ impl Variant<'_> {
                 unique.into_iter().collect()
             }
         };
-        tree::take(copy, &paths, tree).map_err(at(tree))
+        tree::take(copy, &paths, tree).map_err(at(tree))?;
+        Ok(None)
+    }
+
+    /// Fills the tree with the wheel that the command made; or why it cannot.
+    fn take_wheel(&self, copy: &Path, tree: &Path) -> Result<Option<String>, BuildError> {
+        let folder = self.pack.join(&self.target.name).join(wheel::FOLDER);
+        let mut made = tree::wheels(&folder, &Listing::new()).map_err(at(&folder))?;
+        if made.is_empty() {
+            made = tree::wheels(copy, self.listing).map_err(at(copy))?;
+        }
+        wheel::take(&made, &folder, tree, self.target.arch)
+            .map_err(|(path, error)| BuildError::Io(path, error))
     }
 }
 

@@ -6,6 +6,7 @@ mod measure;
 mod oci;
 mod selector;
 mod watch;
+mod wheel;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};
@@ -19,6 +20,7 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Assemble(options) => assemble::run(options, out),
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
+        Step::Wheel(options) => wheel::run(options, out),
         Step::Selector(options) => selector::run(options, out),
     }
 }
