@@ -187,7 +187,13 @@ impl Variant<'_> {
         let follow = &mut || self.is_at(tail.stage());
         let status = process::run(&mut command, &log, self.observer, self.lock, follow)?;
         let reason = if status.success() {
-            self.unusable(&wrappers)?
+            match self.unusable(&wrappers)? {
+                // A wheel without code needs no compiler, and says so better.
+                Some(reason) if self.request.wheel.is_some() => {
+                    Some(self.take_wheel(&copy, &tree)?.unwrap_or(reason))
+                }
+                other => other,
+            }
         } else {
             Some(self.refusal(&wrappers)?.unwrap_or_else(|| format!("the command ended with {status}")))
         };

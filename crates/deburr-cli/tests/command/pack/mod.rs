@@ -10,3 +10,4 @@ mod oci;
 mod profile;
 mod rpm;
 mod select;
+mod wheel;
