@@ -58,7 +58,7 @@ impl ZipTime {
             month += 1;
         }
         let date = (year - 1980) << 9 | month << 5 | (days + 1);
-        let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | of_day % 60 / 2;
+        let time = (of_day / 3600) << 11 | (of_day / 60 % 60) << 5 | (of_day % 60 / 2);
         // Seven, four and five bits; five, six and five.
         ZipTime { date: (date & 0xffff) as u16, time: (time & 0xffff) as u16 }
     }

@@ -12,7 +12,7 @@
 //! own. A namespace that no variant uses costs an installer nothing.
 
 use super::error::WheelError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The label of the variant that has no property (PEP 825, "Variant label").
@@ -133,17 +133,16 @@ impl VariantMetadata {
 
     fn document(&self) -> Value {
         let namespaces = PROVIDERS.map(|(namespace, _)| namespace);
-        let mut document = json!({
-            "$schema": self.schema.url(),
-            "default-priorities": { "namespace": namespaces },
-        });
+        let mut document = Map::new();
+        document.insert("$schema".to_owned(), json!(self.schema.url()));
+        document.insert("default-priorities".to_owned(), json!({ "namespace": namespaces }));
         if self.schema == VariantSchema::V0_2_0 {
             let provider = |(namespace, package)| (namespace, json!({ "requires": [package] }));
             let providers: BTreeMap<&str, Value> = PROVIDERS.into_iter().map(provider).collect();
-            document["providers"] = json!(providers);
+            document.insert("providers".to_owned(), json!(providers));
         }
-        document["variants"] = json!(self.variants);
-        document
+        document.insert("variants".to_owned(), json!(self.variants));
+        Value::Object(document)
     }
 
     /// The document as a file has it.

@@ -11,23 +11,23 @@ use std::path::PathBuf;
 #[command(after_long_help = "Examples:
   deburr pack wheel --levels x86-64-v1,x86-64-v2,x86-64-v3 -- \\
       pip wheel --no-deps -w {out} .
-  deburr pack wheel --levels armv8-a,armv8.2-a -- maturin build --release -o {out}
+  deburr pack wheel --levels armv8-a,armv8.2-a -- maturin build -r -o {out}
   deburr pack wheel --levels x86-64-v1,x86-64-v3 -- sh -c 'set -e
       pip wheel --no-deps -w raw . && auditwheel repair -w {out} raw/*.whl'
   deburr pack wheel --variant x86-64-v1=v1/x.whl --variant x86-64-v3=v3/x.whl
       wheels that were built elsewhere
   uv pip install --preview-features wheel-variants --find-links wheelhouse x
 
-The command is built as by deburr pack build, once for each level. {out} in it
-stands for the folder for its wheel; where that stays empty, a wheel that it
-made in its copy is taken. Each program and shared library in the wheel is
-checked: one that needs more than its level is rejected.
+The command runs as in deburr pack build, once for each level. {out} in it
+stands for the folder for its wheel; if that stays empty, a wheel that the
+command made in its copy is taken. Each program and shared library in the wheel
+is checked: a wheel that needs more than its level is rejected.
 
-Of each level a variant wheel is written (PEP 825), with variant.json in its
-metadata and a new RECORD. The wheel of the first level, which runs on every
-machine of its platform tag, becomes the null variant, and the plain wheel for
-installers that know no variants. NAME-VERSION-variants.json is the index of
-all; one that is there is added to.
+For each level a variant wheel is written (PEP 825): the same wheel with
+variant.json and a new RECORD. The first level runs on every machine of the
+platform tag. Its wheel becomes the null variant, and the plain wheel for
+installers that do not know variants. NAME-VERSION-variants.json is the index;
+an existing one is extended.
 
 The same wheels give the same bytes. Files have the time SOURCE_DATE_EPOCH, or
 1980.

@@ -28,14 +28,15 @@ const SCHEMA_VERSION: u32 = 1;
 /// Runs the step.
 pub(super) fn run(options: &Wheel, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let time = time().map_err(Failure::Message)?;
-    let (wheels, mut left_out) = if options.variants.is_empty() {
+    let BuiltWheels { wheels, mut left_out } = if options.variants.is_empty() {
         match built_wheels(options)? {
             Some(found) => found,
             None => return Ok(ExitCode::from(INTERRUPTED)),
         }
     } else {
         let wheels = options.variants.iter().map(|variant| named_wheel(variant));
-        (wheels.collect::<Result<Vec<_>, _>>().map_err(Failure::Message)?, Vec::new())
+        let wheels = wheels.collect::<Result<Vec<_>, _>>().map_err(Failure::Message)?;
+        BuiltWheels { wheels, left_out: Vec::new() }
     };
     let request = WheelRequest {
         wheels,
@@ -92,8 +93,14 @@ fn named_wheel(variant: &str) -> Result<LevelWheel, String> {
     Ok(LevelWheel { target: level("--variant", name)?, path: PathBuf::from(wheel), is_checked: false })
 }
 
-/// The wheels that the command made, and the levels that have none; `None` where the build was interrupted.
-fn built_wheels(options: &Wheel) -> Result<Option<(Vec<LevelWheel>, Vec<LeftOut>)>, Failure> {
+/// A wheel for each level, and the levels that have none.
+struct BuiltWheels {
+    wheels: Vec<LevelWheel>,
+    left_out: Vec<LeftOut>,
+}
+
+/// The wheels that the command made; `None` where the build was interrupted.
+fn built_wheels(options: &Wheel) -> Result<Option<BuiltWheels>, Failure> {
     let targets = options.levels.iter().map(|name| level("--levels", name));
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(Failure::Message)?;
     let (source, folder) = place(options.source.as_deref()).map_err(Failure::Message)?;
@@ -136,7 +143,7 @@ fn built_wheels(options: &Wheel) -> Result<Option<(Vec<LevelWheel>, Vec<LeftOut>
         };
         left_out.push(LeftOut { level: variant.level.clone(), reason: reason.to_owned(), is_fault: true });
     }
-    Ok(Some((wheels, left_out)))
+    Ok(Some(BuiltWheels { wheels, left_out }))
 }
 
 /// The time of all files (reproducible-builds.org, "SOURCE_DATE_EPOCH").
