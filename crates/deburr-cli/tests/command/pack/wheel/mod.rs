@@ -78,10 +78,10 @@ fn index(scratch: &Scratch) -> Value {
 
 /// The form of both documents as PEP 825 states it, and PEP 850 what it adds.
 fn metadata_schema(version: &str) -> Value {
-    let values = json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "pattern": "^[a-z0-9_.]+$"}});
-    let named = |pattern: &str, inner: Value| json!({"type": "object", "patternProperties": {pattern: inner}, "additionalProperties": false});
-    let variants = named("^[a-z0-9_.]+$", named("^[a-z0-9_]+$", named("^[a-z0-9_]+$", values)));
-    let namespaces = json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "pattern": "^[a-z0-9_]+$"}});
+    let list = |item: &str| json!({"type": "array", "minItems": 1, "uniqueItems": true, "items": {"type": "string", "pattern": item}});
+    let named = |name: &str, inner: Value| json!({"type": "object", "patternProperties": {name: inner}, "additionalProperties": false});
+    let features = named("^[a-z0-9_]+$", list("^[a-z0-9_.]+$"));
+    let variants = named("^[a-z0-9_.]+$", named("^[a-z0-9_]+$", features));
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -89,7 +89,7 @@ fn metadata_schema(version: &str) -> Value {
             "$schema": {"const": format!("https://variants-schema.wheelnext.dev/peps/{version}.json")},
             "default-priorities": {
                 "type": "object",
-                "properties": {"namespace": namespaces},
+                "properties": {"namespace": list("^[a-z0-9_]+$")},
                 "additionalProperties": false,
                 "required": ["namespace"],
             },
@@ -99,7 +99,8 @@ fn metadata_schema(version: &str) -> Value {
         "additionalProperties": false,
     });
     if version.starts_with("850/") {
-        let provider = json!({"type": "object", "properties": {"requires": {"type": "array", "minItems": 1}}, "required": ["requires"], "additionalProperties": false});
+        let mut provider = json!({"type": "object", "required": ["requires"], "additionalProperties": false});
+        provider["properties"] = json!({"requires": {"type": "array", "minItems": 1}});
         schema["properties"]["providers"] = named("^[A-Za-z0-9_]+$", provider);
         schema["required"].as_array_mut().unwrap().push(json!("providers"));
     }
