@@ -8,6 +8,12 @@ set -eu
 dist=$1 name=$2 version=$3 maintainer=$4
 here=$(dirname "$0")
 [ -d "$dist/base" ] || { echo "$dist: expected a folder base, as deburr pack assemble --split writes it" >&2; exit 2; }
+# What a version must not be unpacked beside: levels of any other one.
+breaks=
+for tree in "$dist"/*/; do
+    level=$(basename "$tree")
+    [ "$level" = base ] || breaks="${breaks:+$breaks, }$name-$level (<< $version), $name-$level (>> $version)"
+done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -19,7 +25,14 @@ for tree in "$dist"/*/; do
     esac
     cp -a "$tree" "$work/$level"
     mkdir "$work/$level/DEBIAN"
-    sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" \
+    sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" -e "s/@BREAKS@/$breaks/" \
         "$here/$template.control" > "$work/$level/DEBIAN/control"
+    # What the policy wants of every package; a real one has its own.
+    docs=$work/$level/usr/share/doc/$package
+    mkdir -p "$docs"
+    [ -e "$docs/copyright" ] || echo "$name is packed by $maintainer; the licence is that of its sources." > "$docs/copyright"
+    date=$(date -R -u -d "@${SOURCE_DATE_EPOCH:-0}")
+    printf '%s (%s) unstable; urgency=medium\n\n  * Variants by level.\n\n -- %s  %s\n' "$package" "$version" "$maintainer" "$date" |
+        gzip -9n > "$docs/changelog.Debian.gz"
     dpkg-deb --root-owner-group --build "$work/$level" "${package}_${version}_amd64.deb"
 done

@@ -25,9 +25,9 @@ enum deburr_select_error {
     DEBURR_NO_TABLE = -1,     /* LIBRARY.deburr cannot be read, or no memory is left; errno says why */
     DEBURR_BAD_TABLE = -2,    /* LIBRARY.deburr is no table, is cut short, or is for another architecture */
     DEBURR_NONE_RUNS = -3,    /* every variant needs more than this CPU has */
-    DEBURR_NOT_FOUND = -4,    /* variants that run here are not where the table says */
+    DEBURR_NOT_FOUND = -4,    /* variants that run here are not where the table says, or are of another build */
     DEBURR_TOO_LONG = -5,     /* the path does not fit into the buffer */
-    DEBURR_UNKNOWN_LEVEL = -6, /* DEBURR_LEVEL selects a level that has no variant, or that does not run here */
+    DEBURR_UNKNOWN_LEVEL = -6, /* DEBURR_LEVEL selects a variant that does not run here */
     DEBURR_RELATIVE = -7 /* AT_SECURE is set, and the path is relative */
 };
 
@@ -40,7 +40,8 @@ enum { DEBURR_SELECT_VERSION = 1 };
  * Writes the variant's path, with a NUL, into `path`, which has `size` bytes; where it fails, `path` stays as it is.
  * Returns the path's length without the NUL, or a negative deburr_select_error.
  *
- * Environment: DEBURR_LEVEL=LEVEL selects that variant, or fails; DEBURR_EXPLAIN=1 writes a line to the standard error.
+ * Environment: DEBURR_LEVEL=LEVEL selects that variant, or fails where it does not run here; where the library has no variant
+ * of that level, it is ignored. DEBURR_EXPLAIN=1 writes a line to the standard error.
  * Both are ignored, and relative paths are refused, where the program runs with more rights than its user (AT_SECURE).
  *
  * Threads may call it at the same time, but, as for getenv, not while another one changes the environment. It takes

@@ -9,8 +9,9 @@
  *
  * With DEBURR_SINGLE_FILE it is another launcher, whose variants are in its own file (unpack.c).
  *
- * A program that runs with more rights than its user (AT_SECURE) ignores the environment, and looks for variants only
- * in the absolute folder that its table names: a hard link elsewhere must not choose what runs with those rights.
+ * A program that runs with more rights than its user (AT_SECURE) ignores DEBURR_* of the environment, does not pass it on, and
+ * looks for variants only in the absolute folder that its table names: a hard link elsewhere must not choose what runs with
+ * those rights.
  */
 #define DEBURR_RULE_ONLY
 #include "deburr_select.c"
@@ -22,7 +23,7 @@ extern const char deburr_own_table[] __attribute__((visibility("hidden")));
 
 /* System calls (Linux, the two architectures' syscall tables). */
 #ifdef __x86_64__
-enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267 };
+enum { NR_READ = 0, NR_WRITE = 1, NR_CLOSE = 3, NR_LSEEK = 8, NR_PREAD = 17, NR_EXECVE = 59, NR_EXIT = 231, NR_OPENAT = 257, NR_READLINKAT = 267, NR_FACCESSAT = 269 };
 
 static long call_5(long number, long a, long b, long c, long d, long e) {
     long result;
@@ -44,7 +45,7 @@ __asm__(".section .mark,\"ax\"\n"
         "ud2\n"
         ".text\n");
 #else
-enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78 };
+enum { NR_READ = 63, NR_WRITE = 64, NR_CLOSE = 57, NR_LSEEK = 62, NR_PREAD = 67, NR_EXECVE = 221, NR_EXIT = 94, NR_OPENAT = 56, NR_READLINKAT = 78, NR_FACCESSAT = 48 };
 
 static long call_5(long number, long a, long b, long c, long d, long e) {
     register long x8 __asm__("x8") = number;
@@ -75,8 +76,11 @@ static long call(long number, long a, long b, long c, long d) {
 }
 
 enum { HERE = -100 /* AT_FDCWD */, CLOSE_ON_EXEC = 02000000 /* O_CLOEXEC */, FROM_END = 2 /* SEEK_END */ };
-enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, NO_SUCH_CALL = -38, TOO_MANY_LINKS = -40 };
-enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
+/* O_CLOEXEC, and O_NONBLOCK and O_NOCTTY: what is there instead of a variant, such as a pipe, must not make it wait. */
+enum { LOOK = 02000000 | 04000 | 0400 };
+enum { PERMISSION = -1, NO_ENTRY = -2, INPUT_OUTPUT = -5, NOT_EXECUTABLE = -8, NO_MEMORY = -12, NO_ACCESS = -13, BUSY = -26, INVALID = -22, NOT_A_FOLDER = -20, NOT_SEEKABLE = -29, NO_SUCH_CALL = -38, TOO_MANY_LINKS = -40 };
+/* Whoever trusts a program's exit status must not take what did not run for a success. */
+enum { EXPLAINED = 125, CANNOT_RUN = 126, NOT_FOUND = 127 };
 enum { HWCAP = 16, SECURE = 23, HWCAP2 = 26, EXECUTED_NAME = 31 }; /* AT_… */
 
 /* A line for the standard error. It is cut where it does not fit. */
@@ -139,6 +143,7 @@ struct launch {
     char *const *argv;
     char *const *envp;
     unsigned folder_length;
+    unsigned climbed; /* so many `../` of the table's paths are done in `folder` */
     unsigned char head[HEAD_SIZE]; /* what is read of a link or of a variant */
     char folder[PATH_SIZE];        /* where the launcher is, with a slash at the end */
 };
@@ -199,6 +204,35 @@ static int follow_links(struct launch *launch, unsigned *length, const char *exe
     return got == INVALID; /* there is such a file, and it is no link */
 }
 
+/* Takes the folders off the end of `folder` from which the paths of the table lead up, so that the path of a variant is one that
+ * can be read. They are the layout's own, and so no links. */
+static void climb(struct launch *launch) {
+    const char *path = deburr_string(launch->table, deburr_variants(launch->table)->path);
+    while (path[0] == '.' && path[1] == '.' && path[2] == '/' && launch->folder_length > 1) {
+        unsigned length = launch->folder_length - 1;
+        while (length > 0 && launch->folder[length - 1] != '/')
+            length--;
+        /* Not a folder's own name: `/`, `./`, `../`. */
+        if (length == 0 || launch->folder[length] == '.' || launch->folder[length] == '/')
+            return;
+        launch->folder[length] = 0;
+        launch->folder_length = length;
+        launch->climbed++;
+        path += 3;
+    }
+}
+
+/* Appends a path of the table to the folder; 0 where it does not fit. */
+static int compose(struct launch *launch, unsigned *length, uint16_t offset) {
+    const char *path = deburr_string(launch->table, offset);
+    for (unsigned times = 0; times < launch->climbed; times++, path += 3) {
+        if (path[0] != '.' || path[1] != '.' || path[2] != '/')
+            return 0;
+    }
+    *length = launch->folder_length;
+    return join(launch->folder, length, path);
+}
+
 /* The folder of the launcher. /proc/self/exe states it, too, and costs ten times as much. */
 static int find_folder(struct launch *launch) {
     char *path = launch->folder;
@@ -220,28 +254,35 @@ static int find_folder(struct launch *launch) {
     return 1;
 }
 
-static uint64_t number(const unsigned char *bytes, unsigned size) {
-    uint64_t value = 0;
-    while (size-- > 0)
-        value = value << 8 | bytes[size];
-    return value;
+/* Whether a segment of notes has the variant's build ID. Most are among the first bytes of the file. */
+__attribute__((noinline)) static int is_note_of(const struct launch *launch, long file, long got, uint64_t at, uint64_t size, const char *build_id) {
+    unsigned char beyond[512];
+    if (at <= (uint64_t)got && size <= (uint64_t)got - at)
+        return deburr_has_build_id(launch->head + at, size, build_id);
+    got = call(NR_PREAD, file, (long)beyond, size < sizeof beyond ? (long)size : (long)sizeof beyond, (long)at);
+    return got > 0 && deburr_has_build_id(beyond, (uint64_t)got, build_id);
 }
 
 /* What is wrong with the file of a variant; null where nothing is. The ELF gABI, chapters 4 and 5. */
-static const char *fault_of(struct launch *launch, long file) {
+static const char *fault_of(struct launch *launch, long file, unsigned index) {
+    const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
+    const char *build_id = variant->build_id ? deburr_string(launch->table, variant->build_id) : NULL;
     unsigned char *head = launch->head;
     long size = call(NR_LSEEK, file, 0, FROM_END, 0);
+    if (size == NOT_SEEKABLE)
+        return "is no regular file";
     long got = call(NR_PREAD, file, (long)head, HEAD_SIZE, 0);
     if (got < 0 || size < 0)
         return "cannot be read";
     if (got < 64 || head[0] != 0x7f || head[1] != 'E' || head[2] != 'L' || head[3] != 'F')
         return "is no ELF file";
-    if (head[4] != 2 || head[5] != 1 || number(head + 18, 2) != DEBURR_MACHINE)
+    if (head[4] != 2 || head[5] != 1 || deburr_number(head + 18, 2) != DEBURR_MACHINE)
         return "is for another architecture";
-    if (got >= MARK_AT + 8 && number(head + MARK_AT, 8) == 0x314c727275626564 /* "deburrL1" */)
+    if (got >= MARK_AT + 8 && deburr_number(head + MARK_AT, 8) == 0x314c727275626564 /* "deburrL1" */)
         return "is a launcher itself, and no variant";
-    uint64_t at = number(head + 32, 8), count = number(head + 56, 2);
-    if (number(head + 54, 2) != 56 || count == 0)
+    uint64_t at = deburr_number(head + 32, 8), count = deburr_number(head + 56, 2), loaded = 0;
+    int has_build_id = build_id == NULL;
+    if (deburr_number(head + 54, 2) != 56 || count == 0)
         return "has no program headers";
     for (uint64_t header = 0; header < count; header++, at += 56) {
         unsigned char beyond[56];
@@ -250,10 +291,17 @@ static const char *fault_of(struct launch *launch, long file) {
             bytes = head + at;
         else if (at > (uint64_t)size || call(NR_PREAD, file, (long)beyond, 56, (long)at) != 56)
             return "is truncated";
-        uint64_t offset = number(bytes + 8, 8), length = number(bytes + 32, 8);
-        if (number(bytes, 4) == 1 && (offset > (uint64_t)size || length > (uint64_t)size - offset))
+        uint64_t type = deburr_number(bytes, 4), offset = deburr_number(bytes + 8, 8), length = deburr_number(bytes + 32, 8);
+        if (type == 1 && (offset > (uint64_t)size || length > (uint64_t)size - offset))
             return "is truncated";
+        if (type == 1 && offset + length > loaded)
+            loaded = offset + length;
+        if (type == 4 && !has_build_id)
+            has_build_id = is_note_of(launch, file, got, offset, length, build_id);
     }
+    /* Tools that strip a file change its size, and not what is loaded of it. */
+    if (!has_build_id || (build_id == NULL && variant->payload == 0 && variant->size != 0 && variant->size != loaded))
+        return "is of another build";
     return NULL;
 }
 
@@ -298,7 +346,33 @@ __attribute__((noinline)) static void print_start(const struct launch *launch) {
     add(&line, launch->folder);
     print(&line);
     if (launch->only_explains)
-        leave(0);
+        leave(EXPLAINED);
+}
+
+/* Executes the variant at `path`. Where the table wants it, argv[0] becomes that path, with the name by which the program was
+ * called: a program that finds its files by its own name then finds those of its level. The name of a login shell (-sh) stays. */
+__attribute__((noinline)) static long execute(struct launch *launch, char path[PATH_SIZE]) {
+    char own[PATH_SIZE];
+    unsigned length = 0;
+    char *const *argv = launch->argv;
+    if (launch->table->flags & DEBURR_OWN_TREE && argv[0] && argv[0][0] && argv[0][0] != '-') {
+        const char *name = argv[0];
+        for (const char *at = name; *at; at++) {
+            if (*at == '/')
+                name = at + 1;
+        }
+        if (join(own, &length, path)) {
+            cut_name(own, &length);
+            /* The array is on this process's stack, where the kernel has put it. */
+            if (*name && join(own, &length, name))
+                ((char **)argv)[0] = own;
+        }
+    }
+    const char *before = launch->name;
+    long error = call(NR_EXECVE, (long)path, (long)argv, (long)launch->envp, 0);
+    if (argv[0] == own)
+        ((char **)argv)[0] = (char *)before;
+    return error;
 }
 
 #ifdef DEBURR_SINGLE_FILE
@@ -307,34 +381,40 @@ __attribute__((noinline)) static void print_start(const struct launch *launch) {
 
 /* Starts a variant. Comes back only where that fails: 1 where there is no such file, 2 otherwise, after a message. */
 static int try(struct launch *launch, unsigned index) {
+    const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
     char *path = launch->folder;
-    unsigned length = launch->folder_length;
+    unsigned length;
     const char *fault = "has too long a path";
 #ifdef DEBURR_SINGLE_FILE
+    (void)variant, (void)path, (void)length, (void)fault;
     print_fault(launch, index, 0, unpack(launch, index));
     return 2;
 #endif
-    int is_path = join(path, &length, deburr_string(launch->table, deburr_variants(launch->table)[index].path));
+    /* A tree of which only a part is unpacked, or still there, is none. */
+    if (variant->marker && (!compose(launch, &length, variant->marker) || call(NR_FACCESSAT, HERE, (long)path, 0, 0) != 0))
+        return 1;
+    int is_path = compose(launch, &length, variant->path);
     if (is_path) {
-        long file = call(NR_OPENAT, HERE, (long)path, CLOSE_ON_EXEC, 0);
+        long file = call(NR_OPENAT, HERE, (long)path, LOOK, 0);
         if (file == NO_ENTRY || file == NOT_A_FOLDER)
             return 1;
         fault = file == NO_ACCESS ? "cannot be read: permission denied" : "cannot be opened";
         if (file >= 0) {
-            fault = fault_of(launch, file);
+            fault = fault_of(launch, file, index);
             call(NR_CLOSE, file, 0, 0, 0);
         }
     }
     if (fault == NULL) {
         if (launch->explains)
             print_start(launch);
-        fault = reason_of(call(NR_EXECVE, (long)path, (long)launch->argv, (long)launch->envp, 0));
+        fault = reason_of(execute(launch, path));
     }
     print_fault(launch, index, is_path, fault);
     return 2;
 }
 
-/* Puts the variant that DEBURR_LEVEL selects alone into `order`. */
+/* Puts the variant that DEBURR_LEVEL selects alone into `order`. A level of which there is no variant is meant for another
+ * program: that variable is passed on to all that this one starts. */
 __attribute__((noinline)) static void select_level(const struct launch *launch, uint8_t *order, unsigned *count) {
     const struct deburr_variant *variants = deburr_variants(launch->table);
     struct line line;
@@ -353,16 +433,30 @@ __attribute__((noinline)) static void select_level(const struct launch *launch, 
         print(&line);
         leave(CANNOT_RUN);
     }
+    if (!launch->explains)
+        return;
     /* It may be long: only its beginning is shown. */
     for (unsigned at = 0; at < 40 && launch->level[at]; at++)
         line.bytes[line.length++] = launch->level[at];
-    add(&line, ": no such variant; there are ");
+    add(&line, " is ignored: there are ");
     for (unsigned index = 0; index < launch->table->variants; index++) {
         add(&line, index ? ", " : "");
         add(&line, level_of(launch, index));
     }
     print(&line);
-    leave(CANNOT_RUN);
+}
+
+/* Takes DEBURR_* out of the environment, so that no child of this program sees it. */
+__attribute__((noinline)) static void forget_variables(char **entries) {
+    char **kept = entries;
+    for (; *entries; entries++) {
+        const char *entry = *entries, *mark = "DEBURR_";
+        while (*mark && *entry == *mark)
+            entry++, mark++;
+        if (*mark)
+            *kept++ = *entries;
+    }
+    *kept = NULL;
 }
 
 __attribute__((noinline)) static void explain(const struct launch *launch) {
@@ -420,7 +514,7 @@ __attribute__((used, noreturn)) void start(long *stack) {
     launch.table = (const struct deburr_table *)(const void *)deburr_own_table;
     launch.level = launch.executed_name = NULL;
     launch.explains = launch.only_explains = launch.is_secure = 0;
-    launch.folder_length = 0;
+    launch.folder_length = launch.climbed = 0;
     char *const *end = launch.envp;
     while (*end)
         end++;
@@ -436,6 +530,8 @@ __attribute__((used, noreturn)) void start(long *stack) {
     }
     if (!deburr_is_table(launch.table, launch.table->size))
         refuse(&launch, "this launcher has no table of variants; deburr pack assemble adds one");
+    if (launch.is_secure)
+        forget_variables((char **)launch.envp);
     for (char *const *entry = launch.envp; *entry && !launch.is_secure; entry++) {
         const char *level = value_of(*entry, "DEBURR_LEVEL"), *explains = value_of(*entry, "DEBURR_EXPLAIN");
         if (level && *level)
@@ -453,7 +549,9 @@ __attribute__((used, noreturn)) void start(long *stack) {
         refuse(&launch, launch.is_secure
                             ? "runs with more rights than its user, and was assembled without --prefix: refused"
                             : "cannot find its own folder: the path by which it was executed leads nowhere, and /proc is not there");
-    deburr_read_cpu(&launch.cpu, hwcap, hwcap2, launch.table->models > 0);
+    if (launch.table->flags & DEBURR_OWN_TREE)
+        climb(&launch);
+    deburr_read_cpu(&launch.cpu, hwcap, hwcap2, launch.table->models > 0, deburr_needs_more(launch.table));
     unsigned count = deburr_choose(launch.table, &launch.cpu, order);
     if (launch.explains)
         explain(&launch);

@@ -38,7 +38,7 @@ __attribute__((noinline)) static void print_unpacked(const struct launch *launch
     }
     print(&line);
     if (launch->only_explains)
-        leave(0);
+        leave(EXPLAINED);
 }
 
 /* The value of a variable of the environment; null where it is not set. */
@@ -67,15 +67,15 @@ static int64_t size_of_own(const struct launch *launch, long file, unsigned kind
     unsigned char bytes[256]; /* struct stat is shorter */
     if (call(NR_FSTAT, file, (long)bytes, 0, 0) != 0)
         return -1;
-    uint64_t mode = number(bytes + STAT_MODE, 4);
-    if ((mode & KIND) != kind || (mode & 022) != 0 || number(bytes + STAT_USER, 4) != effective_user(launch))
+    uint64_t mode = deburr_number(bytes + STAT_MODE, 4);
+    if ((mode & KIND) != kind || (mode & 022) != 0 || deburr_number(bytes + STAT_USER, 4) != effective_user(launch))
         return -1;
-    return (int64_t)number(bytes + STAT_SIZE, 8);
+    return (int64_t)deburr_number(bytes + STAT_SIZE, 8);
 }
 
 /* Writes a variant of the own file to another one: what is wrong, or null. */
 static const char *copy(long own, long to, const struct deburr_variant *variant) {
-    uint64_t at = variant->payload, left = variant->payload_size;
+    uint64_t at = variant->payload, left = variant->size;
     uint64_t limit[2] = {UINT64_MAX, 0};
     /* A file that grew beyond it would end this with a signal. */
     if (call(NR_PRLIMIT, 0, FILE_SIZE_LIMIT, 0, (long)limit) == 0 && limit[0] < left)
@@ -91,6 +91,37 @@ static const char *copy(long own, long to, const struct deburr_variant *variant)
     return NULL;
 }
 
+/* Whether a folder belongs to this user or to root. Below another user's nothing is made, and nothing is started: whoever owns
+ * a folder decides what is in it, and files of this user there (as root's, after `sudo -E`) would be in that one's way. */
+static int is_own_or_root_s(const struct launch *launch, long folder) {
+    unsigned char bytes[256];
+    if (call(NR_FSTAT, folder, (long)bytes, 0, 0) != 0)
+        return 0;
+    uint64_t user = deburr_number(bytes + STAT_USER, 4);
+    return user == 0 || user == effective_user(launch);
+}
+
+/* Makes the folders of a path that are missing, as far as they are in one that belongs to this user or to root. */
+__attribute__((noinline)) static void make_folders(const struct launch *launch, char path[PATH_SIZE], unsigned length) {
+    long above = call(NR_OPENAT, HERE, (long)"/", FOLDER_ONLY | CLOSE_ON_EXEC, 0);
+    for (unsigned at = 1; at <= length && above >= 0; at++) {
+        if (at < length && path[at] != '/')
+            continue;
+        path[at] = 0;
+        long folder = call(NR_OPENAT, HERE, (long)path, FOLDER_ONLY | CLOSE_ON_EXEC, 0);
+        if (folder == NO_ENTRY && is_own_or_root_s(launch, above)) {
+            call(NR_MKDIRAT, HERE, (long)path, OWNER_ONLY, 0);
+            folder = call(NR_OPENAT, HERE, (long)path, FOLDER_ONLY | CLOSE_ON_EXEC, 0);
+        }
+        if (at < length)
+            path[at] = '/';
+        call(NR_CLOSE, above, 0, 0, 0);
+        above = folder;
+    }
+    if (above >= 0)
+        call(NR_CLOSE, above, 0, 0, 0);
+}
+
 /* The cache's folder for a variant, made where it is not there; `path` becomes its path. Negative where there is none. */
 static long open_folder(const struct launch *launch, const char *hash, unsigned hash_length, char path[PATH_SIZE]) {
     unsigned length = 0;
@@ -104,9 +135,13 @@ static long open_folder(const struct launch *launch, const char *hash, unsigned 
         }
     }
     /* An empty DEBURR_CACHE means none. */
-    if (root == NULL || *root != '/' || !join(path, &length, root) || !join(path, &length, below))
+    if (root == NULL || *root != '/' || !join(path, &length, root))
         return -1;
-    if (length + hash_length >= PATH_SIZE)
+    long home = call(NR_OPENAT, HERE, (long)path, FOLDER_ONLY | CLOSE_ON_EXEC, 0);
+    int is_another_s = home >= 0 && !is_own_or_root_s(launch, home);
+    if (home >= 0)
+        call(NR_CLOSE, home, 0, 0, 0);
+    if (is_another_s || !join(path, &length, below) || length + hash_length >= PATH_SIZE)
         return -1;
     for (unsigned at = 0; at < hash_length; at++)
         path[length++] = hash[at];
@@ -114,14 +149,7 @@ static long open_folder(const struct launch *launch, const char *hash, unsigned 
     long folder = call(NR_OPENAT, HERE, (long)path, FOLDER_ONLY | NO_LINK | CLOSE_ON_EXEC, 0);
     if (folder != NO_ENTRY)
         return folder;
-    for (unsigned at = 1; at <= length; at++) {
-        if (at < length && path[at] != '/')
-            continue;
-        path[at] = 0;
-        call(NR_MKDIRAT, HERE, (long)path, OWNER_ONLY, 0);
-        if (at < length)
-            path[at] = '/';
-    }
+    make_folders(launch, path, length);
     return call(NR_OPENAT, HERE, (long)path, FOLDER_ONLY | NO_LINK | CLOSE_ON_EXEC, 0);
 }
 
@@ -151,11 +179,12 @@ static int store(long own, long folder, const char *name, const struct deburr_va
 }
 
 /* Whether the cache has the variant, as it was written. */
-static int has(struct launch *launch, long folder, const char *name, const struct deburr_variant *variant) {
-    long file = call(NR_OPENAT, folder, (long)name, NO_LINK | CLOSE_ON_EXEC, 0);
+static int has(struct launch *launch, long folder, const char *name, unsigned index) {
+    const struct deburr_variant *variant = &deburr_variants(launch->table)[index];
+    long file = call(NR_OPENAT, folder, (long)name, NO_LINK | LOOK, 0);
     if (file < 0)
         return 0;
-    int is_whole = size_of_own(launch, file, FILE_KIND) == (int64_t)variant->payload_size && fault_of(launch, file) == NULL;
+    int is_whole = size_of_own(launch, file, FILE_KIND) == (int64_t)variant->size && fault_of(launch, file, index) == NULL;
     call(NR_CLOSE, file, 0, 0, 0);
     return is_whole;
 }
@@ -173,7 +202,7 @@ __attribute__((noinline)) static void start_cached(struct launch *launch, unsign
     if (folder < 0)
         return;
     if (size_of_own(launch, folder, FOLDER_KIND) >= 0 &&
-        (has(launch, folder, name, variant) || (store(own, folder, name, variant) && has(launch, folder, name, variant)))) {
+        (has(launch, folder, name, index) || (store(own, folder, name, variant) && has(launch, folder, name, index)))) {
         if (launch->explains)
             print_unpacked(launch, index, path, name);
         call_5(NR_EXECVEAT, folder, (long)name, (long)launch->argv, (long)launch->envp, NOT_A_LINK);
@@ -218,7 +247,7 @@ __attribute__((noinline)) static const char *start_in_memory(struct launch *laun
         return "cannot be unpacked: no cache can be used, and the system forbids files in memory (memfd_create)";
     const char *fault = copy(own, memory, variant);
     if (fault == NULL)
-        fault = fault_of(launch, memory);
+        fault = fault_of(launch, memory, index);
     if (fault == NULL) {
         if (launch->explains)
             print_unpacked(launch, index, NULL, name);

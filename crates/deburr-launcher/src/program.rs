@@ -159,13 +159,20 @@ fn section(file: &mut Vec<u8>, [name, kind, flags]: [u32; 3], at: usize, size: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Variant;
+    use crate::{Build, Variant};
     use deburr_cpu::level_named;
 
     fn table(arch: Arch, level: &str) -> Table {
         let features = level_named(level).unwrap().features;
-        let variant = Variant { level: level.into(), features, path: "v/prog".into(), payload: None };
-        Table { arch, variants: vec![variant], models: Vec::new(), prefix: None }
+        let variant = Variant {
+            level: level.into(),
+            features,
+            path: "v/prog".into(),
+            payload: None,
+            build: Build::default(),
+            marker: None,
+        };
+        Table { arch, variants: vec![variant], models: Vec::new(), prefix: None, is_own_tree: false }
     }
 
     #[test]
@@ -184,7 +191,7 @@ mod tests {
         let file = launcher(&table(Arch::X86_64, "x86-64-v3")).unwrap();
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert!(!is_launcher(&own) && table_bytes(&own).is_none());
-        let end = file.windows(8).position(|bytes| bytes == b"deburrT1").unwrap() + 40;
+        let end = file.windows(8).position(|bytes| bytes == b"deburrT2").unwrap() + 40;
         for length in 0..end {
             assert_eq!(table_bytes(&file[..length]), None, "{length}");
         }

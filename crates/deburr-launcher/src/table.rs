@@ -5,8 +5,8 @@
 //!
 //! | part | bytes |
 //! |---|---|
-//! | head | `deburrT1`, size of the table (4), then counts of variants, models and bit names and the offset of the prefix (2 each), the machine (`e_machine`, 2), 2 unused |
-//! | variant, 56 each | eight words that it needs (32), offset of the level's name and of the path (2 + 2), 4 unused, where it lies in the launcher's own file (8) and how long it is there (8), 0 where it is a file of its own |
+//! | head | `deburrT2`, size of the table (4), then counts of variants, models and bit names and the offset of the prefix (2 each), the machine (`e_machine`, 2), flags (2): 1 where it is a tree of its own |
+//! | variant, 72 each | twelve words that it needs (48), offset of the level's name, of the path, of the build ID and of the marker (2 each, 0 for none), where it lies in the launcher's own file, or 0 (8), and how long it is there, or how much of its own file is loaded (8) |
 //! | model, 16 each | the maker (4), the signature (4), indices of the variants that it prefers, best first (8), 255 for none |
 //! | bit name, 4 each | word (1), bit (1), offset of the name (2) |
 //! | strings | each with a NUL at its end; offset 0 represents no string |
@@ -30,6 +30,19 @@ pub struct Variant {
     pub path: String,
     /// Where it is in the launcher's own file, and its length, for a launcher that unpacks it.
     pub payload: Option<(u64, u64)>,
+    /// By what its file is known.
+    pub build: Build,
+    /// A file that is there only where all files of the variant are, relative to the same folder.
+    pub marker: Option<String>,
+}
+
+/// By what a file is known, also after it was stripped. A file of another build is not started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Build {
+    /// Its build ID in hexadecimal digits: the descriptor of GNU's note (`NT_GNU_BUILD_ID`), or of Go's.
+    pub id: Option<String>,
+    /// Where the part of the file ends that is loaded, in bytes: what it is known by where there is no build ID. 0 is not stated.
+    pub loaded: u64,
 }
 
 /// What a CPU model prefers, as measured on it.
@@ -54,6 +67,10 @@ pub struct Table {
     pub models: Vec<Model>,
     /// The folder of the launcher once it is installed, an absolute path: what a set-user-ID program goes by.
     pub prefix: Option<String>,
+    /// Whether each variant is in a tree of its own: then `argv[0]` becomes the path of the variant, with the name by which the
+    /// program was called, so that a program that finds its files by its own name finds those of its level. The folders from which
+    /// the paths of the variants lead up are then no links.
+    pub is_own_tree: bool,
 }
 
 /// Why a table cannot be written.
@@ -62,7 +79,7 @@ pub struct Table {
 pub enum TableError {
     /// There is no variant, or more than 16.
     Count(usize),
-    /// A variant needs features that neither the four CPUID leaves nor the auxiliary vector state.
+    /// A variant needs features that neither the CPUID leaves that are read nor the auxiliary vector state.
     Unstated {
         /// The variant's level.
         level: String,
@@ -85,7 +102,7 @@ impl fmt::Display for TableError {
             TableError::Count(count) => write!(f, "{count} variants: expected 1 to {MOST_VARIANTS}"),
             TableError::Unstated { level, features } => write!(
                 f,
-                "{level} needs {features:?}, which the launcher cannot test: it reads CPUID leaves 1, 7.0 and 0x80000001, or AT_HWCAP and AT_HWCAP2"
+                "{level} needs {features:?}, which the launcher cannot test: it reads CPUID leaves 1, 7, 0xd.1, 0x80000001 and 0x80000008, or AT_HWCAP and AT_HWCAP2"
             ),
             TableError::Twice(level) => write!(f, "two variants are called {level}"),
             TableError::NoVariant(level) => write!(f, "a CPU model prefers {level}, which is no variant"),
@@ -102,7 +119,7 @@ const MOST_VARIANTS: usize = 16;
 /// The most variants that a model orders.
 const MOST_PREFERRED: usize = 8;
 const HEAD: usize = 24;
-const VARIANT: usize = 56;
+const VARIANT: usize = 72;
 const MODEL: usize = 16;
 const BIT_NAME: usize = 4;
 
@@ -116,7 +133,7 @@ impl Table {
         let names = self.bit_names();
         let strings_at = HEAD + variants.len() * VARIANT + self.models.len() * MODEL + names.len() * BIT_NAME;
         let mut strings = Strings { at: strings_at, bytes: Vec::new() };
-        let mut bytes = b"deburrT1".to_vec();
+        let mut bytes = b"deburrT2".to_vec();
         let short = |count: usize| u16::try_from(count).map_err(|_| TableError::TooLong(count));
         let prefix = self.prefix.as_deref().map_or(Ok(0), |prefix| strings.add(prefix))?;
         let mut body = Vec::new();
@@ -124,8 +141,11 @@ impl Table {
             words.iter().for_each(|word| body.extend(word.to_le_bytes()));
             body.extend(strings.add(&variant.level)?.to_le_bytes());
             body.extend(strings.add(&variant.path)?.to_le_bytes());
-            body.extend([0; 4]);
-            let (at, size) = variant.payload.unwrap_or((0, 0));
+            let build_id = variant.build.id.as_deref().map_or(Ok(0), |id| strings.add(id))?;
+            body.extend(build_id.to_le_bytes());
+            let marker = variant.marker.as_deref().map_or(Ok(0), |marker| strings.add(marker))?;
+            body.extend(marker.to_le_bytes());
+            let (at, size) = variant.payload.unwrap_or((0, variant.build.loaded));
             body.extend(at.to_le_bytes());
             body.extend(size.to_le_bytes());
         }
@@ -152,7 +172,7 @@ impl Table {
         }
         bytes.extend(prefix.to_le_bytes());
         bytes.extend(machine(self.arch).to_le_bytes());
-        bytes.extend([0; 2]);
+        bytes.extend(u16::from(self.is_own_tree).to_le_bytes());
         bytes.extend(body);
         bytes.extend(strings.bytes);
         Ok(bytes)
@@ -242,11 +262,18 @@ mod tests {
 
     fn variant(level: &str) -> Variant {
         let features = level_named(level).unwrap().features;
-        Variant { level: level.into(), features, path: format!("../bin-{level}/prog"), payload: None }
+        Variant {
+            level: level.into(),
+            features,
+            path: format!("../bin-{level}/prog"),
+            payload: None,
+            build: Build::default(),
+            marker: None,
+        }
     }
 
     fn table(variants: Vec<Variant>) -> Table {
-        Table { arch: Arch::X86_64, variants, models: Vec::new(), prefix: None }
+        Table { arch: Arch::X86_64, variants, models: Vec::new(), prefix: None, is_own_tree: false }
     }
 
     #[test]
@@ -282,9 +309,9 @@ mod tests {
     #[test]
     fn what_cannot_be_tested_at_start_is_refused() {
         let mut untestable = variant("x86-64-v3");
-        untestable.features = untestable.features.with(Feature::AVX_VNNI);
+        untestable.features = untestable.features.with(Feature::PTWRITE);
         let refused = table(vec![untestable]).encode().unwrap_err();
-        assert!(refused.to_string().contains("AVX_VNNI"), "{refused}");
+        assert!(refused.to_string().contains("PTWRITE"), "{refused}");
     }
 
     #[test]
@@ -292,17 +319,23 @@ mod tests {
         let mut table = table(vec![variant("x86-64-v1"), variant("x86-64-v3")]);
         table.models = vec![Model { maker: 1, signature: 2, levels: vec!["x86-64-v1".into()] }];
         table.prefix = Some("/usr/bin".into());
+        table.is_own_tree = true;
+        table.variants[1].build = Build { id: Some("00ff".into()), loaded: 77 };
+        table.variants[1].marker = Some("whole".into());
         let bytes = table.encode().unwrap();
         let short = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let text = |at: usize| {
             let end = at + bytes[at..].iter().position(|byte| *byte == 0).unwrap();
             std::str::from_utf8(&bytes[at..end]).unwrap()
         };
-        assert_eq!(&bytes[..8], b"deburrT1");
+        assert_eq!(&bytes[..8], b"deburrT2");
         assert_eq!(u32::from_le_bytes(*bytes[8..].first_chunk().unwrap()) as usize, bytes.len());
         assert_eq!((short(12), short(14)), (2, 1));
         assert_eq!((text(short(18)), short(20)), ("/usr/bin", 62));
-        assert_eq!((text(short(HEAD + 32)), text(short(HEAD + 34))), ("x86-64-v3", "../bin-x86-64-v3/prog"));
+        assert_eq!((text(short(HEAD + 48)), text(short(HEAD + 50))), ("x86-64-v3", "../bin-x86-64-v3/prog"));
+        assert_eq!((text(short(HEAD + 52)), bytes[HEAD + 64], short(22)), ("00ff", 77, 1));
+        assert_eq!(text(short(HEAD + 54)), "whole");
+        assert_eq!((short(HEAD + VARIANT + 52), bytes[HEAD + VARIANT + 64]), (0, 0));
         let model = HEAD + 2 * VARIANT;
         assert_eq!(&bytes[model + 8..model + 16], [1, 255, 255, 255, 255, 255, 255, 255]);
         let name = model + MODEL;

@@ -7,7 +7,9 @@
 pub mod assemble;
 pub mod build;
 pub mod check;
+pub mod demand;
 pub mod ranking;
 pub mod record;
 pub mod same;
+pub mod status;
 pub mod wheel;

@@ -3,6 +3,9 @@
 //! In: what was built. Out: the same for the steps that follow: `assemble`, `measure`, `oci`. Paths are relative to the
 //! folder of the record, so that the folder can be moved.
 
+use crate::check::{Fault, Undecided};
+use crate::demand;
+use deburr_cpu::FeatureSet;
 use deburr_text::ShownPath as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,6 +28,23 @@ pub struct Record {
     /// What was measured, by CPU model; empty before `deburr pack measure`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<Measured>,
+    /// The files of several variants, where they were laid out; empty in a pack that was built.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<LaidFile>,
+}
+
+/// A file that was laid out for a level, and by what it is known also after it was stripped.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct LaidFile {
+    /// The level.
+    pub level: String,
+    /// Relative to the record's folder.
+    pub path: PathBuf,
+    /// Its build ID in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// Where the part of the file ends that is loaded, in bytes.
+    pub loaded: u64,
 }
 
 /// One variant.
@@ -39,6 +59,36 @@ pub struct BuiltVariant {
     /// What the build wrote on its standard output and standard error, relative to the record's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,
+    /// How it was checked; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckRecord>,
+}
+
+/// How a variant was checked, and what was believed of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct CheckRecord {
+    /// Whether it was left out at the user's wish (`--no-check`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left_out: bool,
+    /// What would reject the variant, in functions that were accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<Fault>,
+    /// The stated guards on which the check depends, by their places: `deburr.toml:3`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guards: Vec<String>,
+    /// The files that are not decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<Undecided>,
+    /// The features above the first level that its code needs, or may need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+}
+
+impl CheckRecord {
+    /// What the variant's code needs; `None` where nobody has looked.
+    pub fn used(&self) -> Option<FeatureSet> {
+        (!self.left_out).then(|| demand::named(&self.needs))
+    }
 }
 
 /// What became of a variant.

@@ -24,7 +24,7 @@ fn compile(tree: &Path, to: &str, source: &str, options: &[&str]) {
 
 fn source(level: &str, tree: PathBuf) -> Source {
     let target = Target::parse(level).unwrap();
-    Source { level: level.into(), arch: target.arch, features: target.features, tree }
+    Source { level: level.into(), arch: target.arch, features: target.features, tree, check: None }
 }
 
 /// Prints its level, what it was called, and what libx says of itself.
@@ -32,7 +32,7 @@ const PROGRAM: &str = "#include <stdio.h>\nconst char *name(void);\nint main(int
 const LIBRARY: &str = "const char *name(void) { return LEVEL; }";
 
 fn trees(scratch: &Scratch) -> Request {
-    let mut request = Request::default();
+    let mut request = Request { is_shared: true, ..Request::default() };
     for level in LEVELS {
         let tree = scratch.join(level);
         let define = format!("-DLEVEL=\"{level}\"");
@@ -102,7 +102,7 @@ fn each_level_is_started_by_name_through_a_link_and_after_a_move() {
 #[test]
 fn libraries_next_to_the_program_are_found_from_its_variants() {
     let scratch = Scratch::new("beside");
-    let mut request = Request::default();
+    let mut request = Request { is_shared: true, ..Request::default() };
     for level in LEVELS {
         let tree = scratch.join(level);
         let define = format!("-DLEVEL=\"{level}\"");
@@ -151,7 +151,7 @@ fn what_cannot_be_laid_out_is_refused_and_nothing_is_left() {
     let full = scratch.join("x86-64-v1");
     refused(&request, &full, "empty or does not exist");
     refused(&request, &scratch.join("missing/dist"), "missing");
-    let one = Request { sources: request.sources[..1].to_vec(), ..Request::default() };
+    let one = Request { sources: request.sources[..1].to_vec(), ..request.clone() };
     refused(&one, &dist, "at least two levels");
     let mut twice = request.clone();
     twice.sources.push(request.sources[0].clone());
@@ -178,7 +178,7 @@ fn what_cannot_be_laid_out_is_refused_and_nothing_is_left() {
     refused(&again, &dist, "assembled already");
     let top = Request {
         sources: LEVELS.map(|level| source(level, scratch.join(level).join("bin"))).to_vec(),
-        ..Request::default()
+        ..request.clone()
     };
     let error = assemble(&top, &dist).unwrap_err();
     assert!(

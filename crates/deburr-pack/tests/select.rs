@@ -58,7 +58,7 @@ fn prepared(scratch: &Scratch) -> (PathBuf, PathBuf) {
         gcc(&tree.join("plugins/x.so"), &["-shared", "-fPIC", &define, &library]);
         let target = Target::parse(level).unwrap();
         let (arch, features) = (target.arch, target.features);
-        request.sources.push(Source { level: level.into(), arch, features, tree });
+        request.sources.push(Source { level: level.into(), arch, features, tree, check: None });
     }
     assemble(&request, &scratch.join("dist")).unwrap();
     (program, scratch.join("dist/plugins/x.so"))
@@ -73,9 +73,14 @@ fn the_level_that_is_selected_is_the_one_that_is_opened() {
         let output = select(&program, &library, level, &[]);
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), level, "{:?}", output.stderr);
     }
-    assert_eq!(status(select(&program, &library, "x86-64-v2", &[])), Some(6));
+    // The library has no such variant: another one is meant.
+    assert_eq!(status(select(&program, &library, "x86-64-v2", &[])), Some(0));
     assert_eq!(status(select(&program, &library, "", &["short"])), Some(5));
     assert_eq!(status(select(&program, &scratch.join("none.so"), "", &[])), Some(1));
+    // One of another build is no better than none.
+    let best = scratch.join("dist/plugins/x.so.variants/x86-64-v3/x.so");
+    fs::copy(&library, &best).unwrap();
+    assert_eq!(select(&program, &library, "", &[]).stdout, b"x86-64-v1\n");
     // Without the best variant the next one is opened; without any, none is.
     fs::remove_dir_all(scratch.join("dist/plugins/x.so.variants")).unwrap();
     assert_eq!(select(&program, &library, "", &[]).stdout, b"x86-64-v1\n");
@@ -113,9 +118,9 @@ fn with_more_rights_than_the_user_the_environment_and_relative_paths_do_not_coun
     let main = scratch.file("secure.c", format!("{secure}{MAIN}").as_bytes());
     let (program, selector) = (scratch.join("secure"), format!("{sources}/deburr_select.c"));
     gcc(&program, &["-Dgetauxval=secure_getauxval", &format!("-I{sources}"), &main, &selector, "-ldl"]);
-    // An unknown level is an error where the environment counts.
-    let output = select(&program, &library, "x86-64-v9", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    // The lower level would be opened where the environment counts.
+    let output = select(&program, &library, "x86-64-v1", &[]);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"x86-64-v3\n"[..]));
     let mut command = Command::new(&program);
     command.current_dir(scratch.join("dist")).arg("plugins/x.so");
     assert_eq!(command.status().unwrap().code(), Some(7));

@@ -23,6 +23,13 @@ pub(crate) struct Guard {
     place: String,
 }
 
+impl Guard {
+    /// Where it is stated: `deburr.toml:3`.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+}
+
 /// A stated guard that should be taken out.
 #[derive(Debug, Serialize)]
 pub(crate) struct StaleGuard {

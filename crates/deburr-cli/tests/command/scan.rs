@@ -11,14 +11,19 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// Packages that have the fixtures' objects among them.
+fn packages_of_objects(count: usize) -> Vec<Vec<u8>> {
+    let objects = objects();
+    let some = |number| objects.iter().skip(number).step_by(count).cloned().collect::<Vec<_>>();
+    (0..count).map(|number| gzip(&tar(&some(number)))).collect()
+}
+
 /// An archive: packages of the fixtures' objects, a container of them, files of their own, and what is no binary.
 fn archive(scratch: &Scratch, packages: usize) -> PathBuf {
-    let objects = objects();
-    for number in 0..packages {
-        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
-        scratch.file(&format!("archive/pool/{}/p{number}.tgz", number % 3), &gzip(&tar(&some)));
+    for (number, bytes) in packages_of_objects(packages).iter().enumerate() {
+        scratch.file(&format!("archive/pool/{}/p{number}.tgz", number % 3), bytes);
     }
-    for (name, bytes) in objects.iter().take(5) {
+    for (name, bytes) in objects().iter().take(5) {
         scratch.file(&format!("archive/{name}"), bytes);
     }
     scratch.file("archive/README", b"words");
@@ -309,11 +314,9 @@ fn an_archive_that_is_not_there_is_an_error() {
 
 /// A Debian archive of packages, with the index as its tools write it.
 fn debian(scratch: &Scratch, packages: usize) -> PathBuf {
-    let objects = objects();
     let mut index = String::new();
-    for number in 0..packages {
-        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
-        let (path, bytes) = (format!("pool/p{number}_1%3a2_arm64.deb"), gzip(&tar(&some)));
+    for (number, bytes) in packages_of_objects(packages).into_iter().enumerate() {
+        let path = format!("pool/p{number}_1%3a2_arm64.deb");
         let (size, sha256) = (bytes.len(), sha256(&bytes));
         scratch.file(&format!("debian/{path}"), &bytes);
         let architecture = if number == 0 { "all" } else { "arm64" };
@@ -446,8 +449,10 @@ enum Conduct {
     Endless,
     /// It says that it has far more than there is.
     Longer,
-    /// It sends the client elsewhere; without a place, to where it is.
+    /// It sends the client elsewhere.
     Redirects(&'static str),
+    /// It sends the client to where it is.
+    GoesRound,
     /// It serves what there is, to those alone that have a password.
     Secret,
 }
@@ -463,6 +468,10 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
         log.lock().unwrap().push(path.clone());
         let is_meant = path.contains("pool/p3");
         let head = |status: &str, more: &str| format!("HTTP/1.1 {status}\r\nConnection: close\r\n{more}\r\n");
+        let redirect = |stream: &mut std::net::TcpStream, to: &str| {
+            let more = format!("Location: {to}\r\nContent-Length: 0\r\n");
+            stream.write_all(head("302 Found", &more).as_bytes())
+        };
         // `me:secret`, in base 64 (RFC 7617).
         if conduct == Conduct::Secret && !request.contains("Authorization: Basic bWU6c2VjcmV0") {
             return stream.write_all(head("401 Unauthorized", "Content-Length: 0\r\n").as_bytes());
@@ -483,11 +492,8 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
             Conduct::Longer if is_meant => {
                 stream.write_all(head("200 OK", "Content-Length: 1000000000000\r\n").as_bytes())
             }
-            Conduct::Redirects(to) if is_meant => {
-                let to = if to.is_empty() { path.replace('%', "%25") } else { to.to_owned() };
-                let more = format!("Location: {to}\r\nContent-Length: 0\r\n");
-                stream.write_all(head("302 Found", &more).as_bytes())
-            }
+            Conduct::Redirects(to) if is_meant => redirect(stream, to),
+            Conduct::GoesRound if is_meant => redirect(stream, &path.replace('%', "%25")),
             _ => {
                 let more = format!("Content-Length: {}\r\n", bytes.len());
                 stream.write_all(head("200 OK", &more).as_bytes())?;
@@ -512,12 +518,10 @@ fn serve_as(folder: PathBuf, conduct: Conduct) -> (String, std::sync::Arc<std::s
 
 /// An RPM repository of packages, as createrepo_c(8) writes its index.
 fn rpm_repository(scratch: &Scratch, packages: usize) -> PathBuf {
-    let objects = objects();
     let mut primary =
         format!("<metadata xmlns=\"http://linux.duke.edu/metadata/common\" packages=\"{packages}\">");
-    for number in 0..packages {
-        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
-        let (path, bytes) = (format!("pool/p{number}-1-1.aarch64.rpm"), gzip(&tar(&some)));
+    for (number, bytes) in packages_of_objects(packages).into_iter().enumerate() {
+        let path = format!("pool/p{number}-1-1.aarch64.rpm");
         scratch.file(&format!("rpm/{path}"), &bytes);
         primary += &format!(
             "<package type=\"rpm\"><name>p{number}</name><arch>aarch64</arch><version epoch=\"0\" ver=\"1\" rel=\"1\"/>\
@@ -540,10 +544,8 @@ fn rpm_repository(scratch: &Scratch, packages: usize) -> PathBuf {
 
 /// A simple index of Python with a wheel for each project (PEP 691).
 fn python_index(scratch: &Scratch, packages: usize) -> PathBuf {
-    let objects = objects();
-    for number in 0..packages {
-        let some: Vec<_> = objects.iter().skip(number).step_by(packages).cloned().collect();
-        let (name, bytes) = (format!("p{number}-1-py3-none-manylinux_2_17_aarch64.whl"), gzip(&tar(&some)));
+    for (number, bytes) in packages_of_objects(packages).into_iter().enumerate() {
+        let name = format!("p{number}-1-py3-none-manylinux_2_17_aarch64.whl");
         scratch.file(&format!("python/pool/{name}"), &bytes);
         let page = serde_json::json!({
             "meta": {"api-version": "1.1"},
@@ -576,7 +578,7 @@ fn a_hostile_server_costs_one_package_and_says_why() {
         (Conduct::Longer, "maximum"),
         (Conduct::Redirects("file:///etc/passwd"), "not supported"),
         (Conduct::Redirects("ftp://127.0.0.1/x"), "not supported"),
-        (Conduct::Redirects(""), "redirects"),
+        (Conduct::GoesRound, "redirects"),
     ];
     for (kind, (archive, selected)) in archives.iter().enumerate() {
         for (number, &(conduct, reason)) in conducts.iter().enumerate() {

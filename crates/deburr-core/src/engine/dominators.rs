@@ -18,6 +18,44 @@ pub(crate) trait Digraph {
     fn before(&self, node: usize) -> &[usize];
 }
 
+/// A graph as lists of edges, by node.
+pub(crate) struct Edges {
+    after: Vec<Vec<usize>>,
+    before: Vec<Vec<usize>>,
+}
+
+impl Edges {
+    /// The graph of edges that lead to nodes of it.
+    pub(crate) fn of(after: Vec<Vec<usize>>) -> Edges {
+        let mut before = vec![Vec::new(); after.len()];
+        for (from, all) in after.iter().enumerate() {
+            for &to in all {
+                before.get_mut(to).into_iter().for_each(|before: &mut Vec<usize>| before.push(from));
+            }
+        }
+        Edges { after, before }
+    }
+
+    /// The same edges in the other direction.
+    pub(crate) fn reversed(self) -> Edges {
+        Edges { after: self.before, before: self.after }
+    }
+}
+
+impl Digraph for Edges {
+    fn count(&self) -> usize {
+        self.after.len()
+    }
+
+    fn after(&self, node: usize) -> &[usize] {
+        self.after.get(node).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn before(&self, node: usize) -> &[usize] {
+        self.before.get(node).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// The dominators of a graph, under a virtual root above all entries.
 pub(crate) struct Dominators {
     /// By node: the nearest one that dominates it; [`NONE`] where that is the root, or no entry leads to it.
@@ -215,26 +253,8 @@ fn add(list: &mut [usize], index: usize, value: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::random::draws;
     use std::collections::BTreeSet;
-
-    struct Edges {
-        after: Vec<Vec<usize>>,
-        before: Vec<Vec<usize>>,
-    }
-
-    impl Digraph for Edges {
-        fn count(&self) -> usize {
-            self.after.len()
-        }
-
-        fn after(&self, node: usize) -> &[usize] {
-            &self.after[node]
-        }
-
-        fn before(&self, node: usize) -> &[usize] {
-            &self.before[node]
-        }
-    }
 
     /// What is reached from some nodes without passing another one.
     fn reached(graph: &Edges, entries: &[usize], without: Option<usize>) -> BTreeSet<usize> {
@@ -250,23 +270,13 @@ mod tests {
 
     #[test]
     fn a_node_dominates_what_is_reached_no_longer_without_it() {
-        let mut state = 5u64;
-        let mut draw = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut draw = draws(5);
         let mut dominated = 0;
         for case in 0..4000 {
             let count = 1 + draw(14);
             let after: Vec<Vec<usize>> =
                 (0..count).map(|_| (0..draw(4)).map(|_| draw(count)).collect()).collect();
-            let mut before = vec![Vec::new(); count];
-            for (from, all) in after.iter().enumerate() {
-                for &to in all {
-                    before[to].push(from);
-                }
-            }
-            let graph = Edges { after, before };
+            let graph = Edges::of(after);
             let entries: Vec<usize> = (0..1 + draw(3)).map(|_| draw(count)).collect();
             let dominators = Dominators::of(&graph, &entries);
             let all = reached(&graph, &entries, None);

@@ -19,7 +19,7 @@ pub struct Common<'r> {
     pub rule: &'r str,
     /// How much each matters.
     pub severity: Severity,
-    /// The function's name, demangled; `None` where the file has none for it. Functions of one name are not told apart.
+    /// The function's name, demangled; `None` where the file has none for it. Functions of the same name share a group.
     pub function: Option<&'r str>,
     /// Where the function is, if it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]

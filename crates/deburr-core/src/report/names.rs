@@ -17,6 +17,11 @@ pub(crate) fn place_of(image: &Image<'_>, svma: Svma) -> (Option<Arc<str>>, Hex)
 /// The demangled name of the function at an address.
 pub(crate) fn name_at(image: &Image<'_>, program: &Program, svma: Svma) -> Option<String> {
     let function = image.code_offset(svma).and_then(|at| program.function_at(at))?;
+    name_of(image, program, function)
+}
+
+/// The demangled name of a function.
+fn name_of(image: &Image<'_>, program: &Program, function: &Function) -> Option<String> {
     program.name(function, image).map(image::demangle)
 }
 
@@ -43,8 +48,8 @@ fn nearest<'i, 'a>(image: &'i Image<'a>, svma: Svma) -> Option<&'i Symbol<'a>> {
     })
 }
 
-/// Demangled names. Neighbouring findings are in the same function, so the last name is kept; and those of functions on paths, as one may be
-/// on the paths to many others.
+/// Demangled names. The last one is kept, since neighbouring findings are in the same function. The names of functions on paths are kept
+/// all: one function may be on the paths to many others.
 #[derive(Default)]
 pub struct FunctionNames {
     last: Option<(Function, Option<Arc<str>>)>,
@@ -62,17 +67,18 @@ impl FunctionNames {
             Some((last, name)) if last == function => name.clone(),
             _ => {
                 let kept = self.kept.get(&function.start).cloned();
-                let name = kept.unwrap_or_else(|| name_of(image, program, function));
+                let name = kept.unwrap_or_else(|| name_of(image, program, function).map(Arc::from));
                 self.last = Some((*function, name.clone()));
                 name
             }
         }
     }
 
-    /// The same, kept as long as this is.
+    /// The same for a function on a path.
     pub(crate) fn kept_at(&mut self, image: &Image<'_>, program: &Program, at: Svma) -> Option<Arc<str>> {
         let function = program.function_at(image.code_offset(at)?)?;
-        self.kept.entry(function.start).or_insert_with(|| name_of(image, program, function)).clone()
+        let name = || name_of(image, program, function).map(Arc::from);
+        self.kept.entry(function.start).or_insert_with(name).clone()
     }
 
     /// Where an address is that no named function holds, as [`near`] says.
@@ -85,8 +91,4 @@ impl FunctionNames {
         }
         Some(format!("{name}+{:#x}", at.0 - symbol.svma.0).into())
     }
-}
-
-fn name_of(image: &Image<'_>, program: &Program, function: &Function) -> Option<Arc<str>> {
-    program.name(function, image).map(|name| image::demangle(name).into())
 }

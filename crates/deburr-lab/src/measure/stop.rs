@@ -62,9 +62,12 @@ impl Stop {
 
     /// Whether it is to end at once: the user requested it more than once, or it had [`GRACE`] for it.
     pub fn is_urgent(&self) -> bool {
-        let is_overdue = |first: &Instant| first.elapsed() >= GRACE;
-        self.requests() > self.unheard.max(1)
-            || self.is_wanted() && self.requests.first.get().is_some_and(is_overdue)
+        self.is_urgent_after(self.requests.first.get().map(Instant::elapsed).unwrap_or_default())
+    }
+
+    /// The same so long after the first request.
+    fn is_urgent_after(&self, elapsed: Duration) -> bool {
+        self.requests() > self.unheard.max(1) || self.is_wanted() && elapsed >= GRACE
     }
 
     /// The same for what is done after a request, such as cleaning up: only a second request concerns it, or,
@@ -93,7 +96,7 @@ mod tests {
     use super::*;
 
     fn heard(stop: &Stop) -> (bool, bool) {
-        (stop.is_wanted(), stop.is_urgent())
+        (stop.is_wanted(), stop.is_urgent_after(Duration::ZERO))
     }
 
     #[test]
@@ -112,12 +115,12 @@ mod tests {
         stop.request();
         assert_eq!(heard(&stop), (true, false));
         assert!(stop.waker().is_none());
+        assert!(!stop.is_urgent_after(GRACE / 2) && stop.is_urgent_after(GRACE));
         let first = Instant::now();
         while !stop.is_urgent() {
             assert!(first.elapsed() < Duration::from_secs(60));
             std::thread::yield_now();
         }
-        assert!(first.elapsed() >= GRACE / 2);
         // What is done nevertheless has all the time it needs.
         assert_eq!(heard(&last), (false, false));
     }

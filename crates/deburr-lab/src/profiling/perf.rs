@@ -133,8 +133,8 @@ impl Perf {
         Ok(if output.status.success() { Ok(()) } else { Err(said) })
     }
 
-    /// Records until the command or the processes have ended, or somebody wants to stop. A second wish to stop kills the
-    /// command, a third one perf itself.
+    /// Records until the command or the processes have ended, or somebody wants to stop. A command that does not end then is
+    /// killed ([`Stop::is_urgent`]); a further wish to stop kills perf itself.
     ///
     /// # Errors
     /// Where perf cannot be started or waited for.

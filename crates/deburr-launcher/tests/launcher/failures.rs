@@ -1,7 +1,7 @@
 //! What is damaged, missing or hostile, and what the launcher says to it.
 
 use crate::tree::{Tree, complaints, fields, program, table, write_program};
-use deburr_launcher::{Table, launcher};
+use deburr_launcher::{Build, Table, launcher};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -136,7 +136,7 @@ fn a_cpu_below_the_lowest_level_is_told_what_it_lacks() {
 }
 
 #[test]
-fn a_level_that_is_not_there_or_does_not_run_is_an_error() {
+fn a_level_that_does_not_run_is_an_error_and_one_of_another_program_is_ignored() {
     let tree = Tree::new("levels", &["x86-64-v1", "x86-64-v3"]);
     let output = tree.on("qemu-x86_64", "Nehalem", &[("DEBURR_LEVEL", "x86-64-v3")]);
     assert_eq!(output.status.code(), Some(126));
@@ -144,17 +144,77 @@ fn a_level_that_is_not_there_or_does_not_run_is_an_error() {
         complaints(&output)[0].contains("DEBURR_LEVEL=x86-64-v3: this CPU or its operating system lacks FMA")
     );
     for level in ["v3", &"x".repeat(100_000)] {
-        let output = tree.run(&[("DEBURR_LEVEL", level)]);
-        assert_eq!(output.status.code(), Some(126));
-        let line = complaints(&output).remove(0);
+        let output = tree.on("qemu-x86_64", "Haswell", &[("DEBURR_LEVEL", level)]);
+        assert_eq!((fields(&output)[0].as_str(), complaints(&output)), ("x86-64-v3", Vec::new()));
+        let explained = [("DEBURR_LEVEL", level), ("DEBURR_EXPLAIN", "1")];
+        let lines = complaints(&tree.on("qemu-x86_64", "Haswell", &explained));
+        let ignored = lines.iter().find(|line| line.contains("DEBURR_LEVEL=")).unwrap();
         assert!(
-            line.ends_with(": no such variant; there are x86-64-v3, x86-64-v1") && line.len() < 500,
-            "{line}"
+            ignored.ends_with(" is ignored: there are x86-64-v3, x86-64-v1") && ignored.len() < 500,
+            "{ignored}"
         );
     }
     // It is not replaced by another one that would run.
     fs::remove_file(tree.variant("x86-64-v1")).unwrap();
     assert_eq!(tree.run(&[("DEBURR_LEVEL", "x86-64-v1")]).status.code(), Some(127));
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_variant_does_not_make_it_wait() {
+    let tree = Tree::new("pipe", &LEVELS);
+    fs::remove_file(tree.variant(LEVELS[1])).unwrap();
+    assert!(Command::new("mkfifo").arg(tree.variant(LEVELS[1])).status().unwrap().success());
+    let output = tree.run(&[]);
+    assert_eq!(fields(&output)[0], LEVELS[0]);
+    assert!(complaints(&output)[0].ends_with("the variant for x86-64-v2 is no regular file"), "{output:?}");
+}
+
+/// The text that a tool prints of a file.
+fn printed(tool: &str, option: &str, file: &Path) -> String {
+    let output = Command::new(tool).arg(option).arg(file).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_variant_of_another_build_is_passed_over_and_a_stripped_one_is_not() {
+    let compiled = Tree::new("builds", &LEVELS);
+    let notes = printed("readelf", "-n", &compiled.variant(LEVELS[1]));
+    let id = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: ")).unwrap().to_owned();
+    let of = |id: Option<&str>, loaded: u64| {
+        let mut table = table(&LEVELS);
+        table.variants[1].build = Build { id: id.map(str::to_owned), loaded };
+        Tree::with("build", &table)
+    };
+    let is_started = |tree: &Tree| {
+        let output = tree.run(&[]);
+        let started = fields(&output)[0] == LEVELS[1];
+        let expected = if started { Vec::new() } else { vec!["is of another build".to_owned()] };
+        let faults: Vec<String> = complaints(&output)
+            .iter()
+            .filter_map(|line| line.rsplit_once("x86-64-v2 "))
+            .map(|it| it.1.into())
+            .collect();
+        assert_eq!(faults, expected, "{output:?}");
+        started
+    };
+    let known = of(Some(&id), 0);
+    assert!(is_started(&known));
+    assert!(Command::new("strip").arg(known.variant(LEVELS[1])).status().unwrap().success());
+    assert!(is_started(&known));
+    for other in [&id[2..], &format!("{id}00"), &id.replace(|digit: char| digit.is_ascii_digit(), "a"), "0"] {
+        assert!(!is_started(&of(Some(other), 0)), "{other}");
+    }
+    // Without a build ID, what is loaded says it, which stripping leaves alone.
+    let headers = printed("readelf", "-lW", &compiled.variant(LEVELS[1]));
+    let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
+    let ends = headers.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let loaded =
+        ends.filter(|it| it.first() == Some(&"LOAD")).map(|it| number(it[1]) + number(it[4])).max().unwrap();
+    let sized = of(None, loaded);
+    assert!(is_started(&sized));
+    assert!(Command::new("strip").arg(sized.variant(LEVELS[1])).status().unwrap().success());
+    assert!(is_started(&sized) && !is_started(&of(None, loaded + 1)));
 }
 
 #[test]
@@ -256,4 +316,20 @@ fn more_rights_than_the_user_s_ignore_the_environment_and_need_a_prefix() {
         });
         check(&outputs[0], &outputs[1]);
     }
+}
+
+#[test]
+fn what_a_program_with_more_rights_starts_does_not_see_the_variables() {
+    let tree = Tree::new("secure-children", &LEVELS);
+    let prefix = tree.launcher().parent().unwrap().display().to_string();
+    let table = Table { prefix: Some(prefix), ..table(&LEVELS) };
+    fs::copy("/usr/bin/env", tree.variant(LEVELS[1])).unwrap();
+    secure_launcher(&tree, &table);
+    let mut command = Command::new(tree.launcher());
+    command.env_clear().envs([("A", "1"), ("DEBURR_EXPLAIN", "exit"), ("DEBURR_CACHE", "/x"), ("Z", "2")]);
+    let output = command.env("DEBURR_LEVEL", "x86-64-v1").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut seen: Vec<&str> = text.lines().collect();
+    seen.sort_unstable();
+    assert_eq!((seen, output.stderr.len()), (vec!["A=1", "Z=2"], 0));
 }

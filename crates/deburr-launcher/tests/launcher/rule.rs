@@ -2,7 +2,7 @@
 
 use deburr_cpu::query::{CpuidRegister, cpuid_bit, hwcap_bit};
 use deburr_cpu::{Arch, Feature, FeatureSet, system_features};
-use deburr_launcher::{Model, Table, Variant, WORDS, words_of};
+use deburr_launcher::{Build, Model, Table, Variant, WORDS, words_of};
 use deburr_test_support::Scratch;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -79,7 +79,7 @@ fn answers(mut harness: Command, input: Vec<u8>) -> Vec<String> {
 /// The words of a CPU with these features: bit by bit from the tables that name what each bit is, not from those that
 /// name where each feature is. The operating system has switched on all state.
 fn words_of_cpu(arch: Arch, features: FeatureSet) -> [u32; WORDS] {
-    use CpuidRegister::{Ebx, Ecx, Edx};
+    use CpuidRegister::{Eax, Ebx, Ecx, Edx};
     let mut words = [0; WORDS];
     for (word, value) in words.iter_mut().enumerate() {
         for bit in 0..32 {
@@ -93,7 +93,12 @@ fn words_of_cpu(arch: Arch, features: FeatureSet) -> [u32; WORDS] {
                 (Arch::X86_64, 4) => cpuid_bit(7, 0, Edx, bit),
                 (Arch::X86_64, 5) => cpuid_bit(0x8000_0001, 0, Ecx, bit),
                 (Arch::X86_64, 6) => cpuid_bit(0x8000_0001, 0, Edx, bit),
+                (Arch::X86_64, 8) => cpuid_bit(7, 1, Eax, bit),
+                (Arch::X86_64, 9) => cpuid_bit(7, 1, Edx, bit),
+                (Arch::X86_64, 10) => cpuid_bit(0xd, 1, Eax, bit),
+                (Arch::X86_64, 11) => cpuid_bit(0x8000_0008, 0, Ebx, bit),
                 (Arch::X86_64, _) => None,
+                (Arch::Aarch64, 4..) => None,
                 (Arch::Aarch64, _) => hwcap_bit(number, bit + half),
             };
             if stated.is_some_and(|feature| features.contains(feature)) {
@@ -138,6 +143,8 @@ fn check(arch: Arch) {
                 features: *features,
                 path: "p".into(),
                 payload: None,
+                build: Build::default(),
+                marker: None,
             })
             .collect();
         let preferred = format!("L{}", random.below(4));
@@ -146,7 +153,7 @@ fn check(arch: Arch) {
             Model { maker: 1, signature: 2, levels: vec![preferred.clone()] },
         ];
         let signature = u32::from(random.below(2) == 0) * 2;
-        let table = Table { arch, variants, models, prefix: None }.encode().unwrap();
+        let table = Table { arch, variants, models, prefix: None, is_own_tree: false }.encode().unwrap();
         input.extend(u32::try_from(table.len()).unwrap().to_le_bytes());
         input.extend(&table);
         words_of_cpu(arch, cpu)
@@ -194,10 +201,14 @@ fn state_that_is_not_switched_on_excludes_what_needs_it() {
         features: FeatureSet::of(&[feature]),
         path: "p".into(),
         payload: None,
+        build: Build::default(),
+        marker: None,
     };
     let variants =
         vec![variant("zmm", Feature::AVX512F), variant("ymm", Feature::AVX2), variant("xmm", Feature::SSE3)];
-    let table = Table { arch: Arch::X86_64, variants, models: Vec::new(), prefix: None }.encode().unwrap();
+    let table = Table { arch: Arch::X86_64, variants, models: Vec::new(), prefix: None, is_own_tree: false }
+        .encode()
+        .unwrap();
     let mut input = Vec::new();
     for (xcr0, osxsave) in [(0xe7, true), (0x07, true), (0x03, true), (0xe7, false)] {
         let mut words = [u32::MAX; WORDS + 2];
@@ -226,12 +237,15 @@ fn damaged_tables_are_refused_and_never_read_beyond_their_end() {
         features: FeatureSet::of(&[Feature::AVX2]),
         path: "p".into(),
         payload: None,
+        build: Build::default(),
+        marker: None,
     });
     let table = Table {
         arch: Arch::X86_64,
         variants: variants.into(),
         models: Vec::new(),
         prefix: Some("/p".into()),
+        is_own_tree: false,
     };
     let whole = table.encode().unwrap();
     let mut random = Random(7);
@@ -239,7 +253,7 @@ fn damaged_tables_are_refused_and_never_read_beyond_their_end() {
     let mut add = |bytes: &[u8]| {
         input.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
         input.extend(bytes);
-        input.extend([0xff; 40]);
+        input.extend([0xff; 4 * WORDS + 8]);
     };
     (0..whole.len()).for_each(|length| add(&whole[..length]));
     let cut = whole.len();

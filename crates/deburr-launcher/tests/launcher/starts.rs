@@ -24,7 +24,7 @@ fn each_arm_cpu_gets_the_highest_level_that_it_runs() {
     for (cpu, level) in [("cortex-a53", "armv8.0-a"), ("neoverse-n1", "armv8.2-a"), ("max", "armv8.2-a")] {
         let output = tree.on("qemu-aarch64", cpu, &[("DEBURR_EXPLAIN", "exit")]);
         let lines = complaints(&output);
-        assert_eq!(output.status.code(), Some(0), "{cpu}: {lines:?}");
+        assert_eq!(output.status.code(), Some(125), "{cpu}: {lines:?}");
         assert!(lines.last().unwrap().ends_with(&format!("bin/../bin-{level}/prog")), "{cpu}: {lines:?}");
         if cpu == "cortex-a53" {
             assert!(lines[0].contains("armv8.2-a does not run here: lacks") && lines[0].contains("FEAT_LSE"));
@@ -156,7 +156,8 @@ fn the_environment_overrides_and_explains() {
     );
     assert_eq!(complaints(&tree.run(&[("DEBURR_EXPLAIN", "0")])), Vec::<String>::new());
     let only = tree.run(&[("DEBURR_EXPLAIN", "exit")]);
-    assert_eq!((only.status.code(), only.stdout.len()), (Some(0), 0));
+    // Whoever trusts a program's exit status must not take what did not run for a success.
+    assert_eq!((only.status.code(), only.stdout.len()), (Some(125), 0));
 }
 
 #[test]
@@ -168,11 +169,50 @@ fn a_stripped_launcher_still_has_its_table() {
     assert!(deburr_launcher::is_launcher(&fs::read(tree.launcher()).unwrap()));
 }
 
+/// The instructions that qemu-user translates of the launcher, those that it executes among them, by their names.
+fn translated(tree: &Tree, name: &str) -> usize {
+    let log = tree.folder.join("translated");
+    let mut command = Command::new("qemu-x86_64");
+    command.args(["-cpu", "max", "-d", "in_asm", "-D"]).arg(&log).arg(tree.launcher());
+    let output = command.env("DEBURR_EXPLAIN", "exit").output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    let text = fs::read_to_string(log).unwrap();
+    text.lines().filter(|line| line.split_whitespace().any(|word| word == name)).count()
+}
+
 #[test]
-fn exactly_four_cpuids_are_executed() {
-    let tree = Tree::new("cpuids", &["x86-64-v1"]);
-    let output = Command::new("objdump").arg("-d").arg(tree.launcher()).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text.matches("\tcpuid").count(), 4);
-    assert_eq!(text.matches("\txgetbv").count(), 1);
+fn a_level_takes_three_cpuids_and_what_few_cpus_have_takes_more() {
+    let tree = Tree::new("cpuids", &X86_64);
+    assert_eq!((translated(&tree, "cpuid"), translated(&tree, "xgetbv")), (3, 1));
+    let mut table = table(&X86_64);
+    table.variants[3].features = table.variants[3].features.with(deburr_cpu::Feature::AVX_VNNI);
+    let tree = Tree::with("more-cpuids", &table);
+    assert!((4..=8).contains(&translated(&tree, "cpuid")));
+}
+
+#[test]
+fn in_a_tree_of_its_own_a_program_is_called_by_the_path_of_its_variant() {
+    let mut table = table(&["x86-64-v1", "x86-64-v2"]);
+    table.is_own_tree = true;
+    table.variants[1].marker = Some("../x86-64-v2_whole".into());
+    let tree = Tree::with("own-tree", &table);
+    fs::create_dir_all(tree.folder.join("else")).unwrap();
+    symlink("../bin/prog", tree.folder.join("else/other")).unwrap();
+    let called = |name: &str, program: &str| {
+        let output = Command::new(tree.folder.join(program)).arg0(name).output().unwrap();
+        fields(&output)[..2].to_vec()
+    };
+    // The tree of the higher one is not whole.
+    let low = tree.folder.join("bin-x86-64-v1/prog").display().to_string();
+    assert_eq!(called("prog", "bin/prog"), ["x86-64-v1", &low]);
+    fs::write(tree.folder.join("x86-64-v2_whole"), "").unwrap();
+    let high = tree.folder.join("bin-x86-64-v2").display().to_string();
+    assert_eq!(called("prog", "bin/prog"), ["x86-64-v2", &format!("{high}/prog")]);
+    assert_eq!(called("./some/where/name", "bin/prog")[1], format!("{high}/name"));
+    let through_a_link = format!("{}/../bin-x86-64-v2/other", tree.folder.join("else").display());
+    assert_eq!(called("other", "else/other")[1], through_a_link);
+    // A login shell knows itself by the hyphen; a caller may give no name, and a folder is none.
+    for name in ["-sh", "", "x/"] {
+        assert_eq!(called(name, "bin/prog")[1], name);
+    }
 }

@@ -1,7 +1,7 @@
 //! An installed tree: a launcher and its variants.
 
 use deburr_cpu::{Arch, level_named};
-use deburr_launcher::{Model, Table, Variant, launcher};
+use deburr_launcher::{Build, Model, Table, Variant, launcher};
 use deburr_test_support::Scratch;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -62,10 +62,12 @@ pub(crate) fn table(levels: &[&str]) -> Table {
             features: level_named(level).unwrap().features,
             path: format!("../bin-{level}/prog"),
             payload: None,
+            build: Build::default(),
+            marker: None,
         })
         .collect();
     let arch = level_named(levels[0]).unwrap().arch;
-    Table { arch, variants, models: Vec::<Model>::new(), prefix: None }
+    Table { arch, variants, models: Vec::<Model>::new(), prefix: None, is_own_tree: false }
 }
 
 /// Writes a file that can be executed, by another process: what a test beside this one starts would still have a file of this process open

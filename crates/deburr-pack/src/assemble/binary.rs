@@ -4,10 +4,11 @@
 //! (gABI, "Dynamic Section"; the interpreter in "Program Header").
 
 use deburr_cpu::Arch;
+use deburr_launcher::Build;
 use object::LittleEndian;
 use object::elf::{
-    DT_FLAGS_1, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_SONAME, EM_AARCH64, EM_X86_64, ET_DYN, ET_EXEC,
-    FileHeader64, PT_INTERP,
+    DT_FLAGS_1, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_SONAME, ELF_NOTE_GNU, ELF_NOTE_GO, EM_AARCH64, EM_X86_64,
+    ET_DYN, ET_EXEC, FileHeader64, NT_GNU_BUILD_ID, NT_GO_BUILD_ID, PT_INTERP, PT_LOAD,
 };
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 
@@ -95,4 +96,29 @@ impl Binary {
         };
         Ok(Some(binary))
     }
+}
+
+/// By what a file is known, also after it was stripped; of what is no ELF file, nothing.
+pub(crate) fn build_of(bytes: &[u8]) -> Build {
+    let mut build = Build::default();
+    let Ok(header) = FileHeader64::<LittleEndian>::parse(bytes) else { return build };
+    let Ok(endian) = header.endian() else { return build };
+    for segment in header.program_headers(endian, bytes).unwrap_or_default() {
+        if segment.p_type(endian) == PT_LOAD {
+            let end = segment.p_offset(endian).saturating_add(segment.p_filesz(endian));
+            build.loaded = build.loaded.max(end);
+        }
+        let Ok(Some(mut notes)) = segment.notes(endian, bytes) else { continue };
+        while let Ok(Some(note)) = notes.next() {
+            let is_id = match note.name() {
+                ELF_NOTE_GNU => note.n_type(endian) == NT_GNU_BUILD_ID,
+                ELF_NOTE_GO => note.n_type(endian) == NT_GO_BUILD_ID,
+                _ => false,
+            };
+            if is_id && build.id.is_none() && !note.desc().is_empty() {
+                build.id = Some(note.desc().iter().map(|byte| format!("{byte:02x}")).collect());
+            }
+        }
+    }
+    build
 }

@@ -1,27 +1,32 @@
 //! Lays out variants of an installed tree so that one of them is chosen at start.
 //!
 //! In: one tree for each level ([`Source`]). Out: one tree, which can be moved as a whole. What is the same in all trees
-//! is copied once. A program that differs becomes a launcher, with its variants in sibling folders of the same depth:
-//! `bin/prog` starts `bin-x86-64-v3/prog`, so `$ORIGIN/../lib` keeps its meaning, and so does the base name. A library
-//! that the dynamic loader finds goes into `glibc-hwcaps/` (ld.so(8), "Hardware capabilities"); one that is opened by
+//! is copied once. By default each level has a tree of its own, of which a launcher starts a program (`whole.rs`). In the shared
+//! layout, and where no program could choose, a program that differs becomes a launcher, with its variants in sibling folders of
+//! the same depth: `bin/prog` starts `bin-x86-64-v3/prog`, so `$ORIGIN/../lib` keeps its meaning, and so does the base name. A
+//! library that the dynamic loader finds goes into `glibc-hwcaps/` (ld.so(8), "Hardware capabilities"); one that is opened by
 //! name gets a table beside it, which `deburr_select.c` reads.
 //!
 //! The tree is composed in a temporary folder next to the output, and renamed: it is there whole or not at all.
 
 mod binary;
+pub(crate) use binary::build_of;
+mod metadata;
 mod place;
 mod plan;
 mod single;
 mod sound;
 mod tree;
+mod whole;
 
 pub use glob::Pattern;
 pub use single::assemble_single;
-pub use sound::check_sources;
+pub use sound::{Soundness, check_sources};
 
 use crate::check::Fault;
-use crate::record::{self, Measured, RecordError};
-use deburr_cpu::{Arch, FeatureSet};
+use crate::demand::demanded;
+use crate::record::{self, CheckRecord, Measured, RecordError};
+use deburr_cpu::{Arch, FeatureSet, Target};
 use deburr_launcher::TableError;
 use deburr_text::ShownPath as _;
 use serde::Serialize;
@@ -40,6 +45,16 @@ pub struct Source {
     pub features: FeatureSet,
     /// The installed tree.
     pub tree: PathBuf,
+    /// How it was checked, if that is known.
+    pub check: Option<CheckRecord>,
+}
+
+impl Source {
+    /// What a machine must have to run the variant.
+    pub(crate) fn demanded(&self) -> FeatureSet {
+        let target = Target { name: self.level.clone(), arch: self.arch, features: self.features };
+        demanded(&target, self.check.as_ref().and_then(CheckRecord::used))
+    }
 }
 
 /// What to lay out.
@@ -57,6 +72,11 @@ pub struct Request {
     pub by_loader: Vec<Pattern>,
     /// The command that built the trees, for the record.
     pub command: Vec<String>,
+    /// Lay all levels out in one tree, in which a process may open libraries of other levels than its own; otherwise each level has
+    /// a tree of its own, where a program chooses.
+    pub is_shared: bool,
+    /// Where the trees of the levels are, relative to the tree; `None`: below `lib`, by the name of the first program.
+    pub place: Option<PathBuf>,
     /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
     /// that level runs. Together they are the one tree.
     pub is_split: bool,
@@ -72,6 +92,8 @@ pub enum Mechanism {
     Loader,
     /// A program opens one of them by the table.
     Table,
+    /// Each is in the tree of its level, whose program opens it.
+    Tree,
 }
 
 /// A file of several variants.
@@ -173,7 +195,11 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
     let levels = plan::Levels::of(request)?;
     let trees = tree::Trees::walk(&levels.sources)?;
     is_root_at(request)?;
-    let plan = plan::Plan::of(request, &levels, &trees)?;
+    let whole = if request.is_shared { None } else { plan::Plan::whole(request, &levels, &trees)? };
+    let plan = match whole {
+        Some(plan) => plan,
+        None => plan::Plan::of(request, &levels, &trees)?,
+    };
     match std::fs::read_dir(output) {
         Ok(mut entries) => {
             if entries.next().is_some() {
@@ -194,12 +220,14 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
             state: record::State::Done,
             tree: PathBuf::from("."),
             log: None,
+            check: source.check.clone(),
         });
         let record = record::Record {
             schema_version: record::SCHEMA_VERSION,
             command: request.command.clone(),
             variants: variants.collect(),
             measured: request.measured.clone(),
+            files: plan.files(&levels, &roots, &temporary)?,
         };
         record.write(&temporary).map_err(AssembleError::Record)?;
         std::fs::rename(&temporary, output).map_err(|error| AssembleError::Io(output.to_owned(), error))
@@ -251,11 +279,4 @@ fn temporary_of(output: &Path) -> Result<PathBuf, AssembleError> {
     let temporary = parent.join(hidden);
     std::fs::create_dir(&temporary).map_err(|error| AssembleError::Io(temporary.clone(), error))?;
     Ok(temporary)
-}
-
-/// Whether a program gets capabilities from its file (capabilities(7)).
-fn is_with_capabilities(file: &Path) -> bool {
-    use rustix::io::Errno;
-    let read = rustix::fs::getxattr(file, "security.capability", &mut [0; 1][..]);
-    read != Err(Errno::NODATA) && read != Err(Errno::OPNOTSUPP)
 }

@@ -2,10 +2,10 @@
 //!
 //! In: what goes where. Out: the tree, in a folder that exists and is empty; or, where it is split, a tree for each package.
 
-use super::AssembleError;
-use super::Mechanism;
+use super::metadata::{self, Rights};
 use super::plan::{Levels, Plan, table_of};
 use super::tree::{Entry, Trees};
+use super::{AssembleError, Mechanism, whole};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -26,47 +26,41 @@ impl Roots {
         });
         Roots(names.map(|name| if is_split { folder.join(name) } else { folder.to_owned() }).collect())
     }
+
+    /// The root of a level.
+    pub(super) fn of(&self, index: usize) -> &Path {
+        &self.0[index]
+    }
 }
 
 /// Writes the trees.
-pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, roots: &Roots) -> Result<(), AssembleError> {
+pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, all: &Roots) -> Result<(), AssembleError> {
     let lowest = &levels.sources[0].tree;
-    let Roots(roots) = roots;
+    let Roots(roots) = all;
     let to = &roots[0];
     make_folder(to)?;
     for path in trees.entries.iter().filter(|(_, entry)| **entry == Entry::Folder).map(|(path, _)| path) {
         make_folder(&to.join(path))?;
     }
-    // Files of several names, by device and inode: where the first of them went.
-    let mut linked: BTreeMap<(u64, u64), PathBuf> = BTreeMap::new();
+    let mut copier = Copier::default();
     for path in &plan.copies {
+        let (from, to) = (lowest.join(path), to.join(path));
         match &trees.entries[path] {
             Entry::Link(target) => {
-                symlink(target, to.join(path)).map_err(|error| AssembleError::Io(to.join(path), error))?;
+                symlink(target, &to).map_err(|error| AssembleError::Io(to.clone(), error))?;
+                metadata::keep(&from, &to, Rights::Kept)?;
             }
-            _ => {
-                let (from, to) = (lowest.join(path), to.join(path));
-                let data = fs::metadata(&from).map_err(|error| AssembleError::Io(from.clone(), error))?;
-                match linked.get(&(data.dev(), data.ino())).filter(|_| data.nlink() > 1) {
-                    Some(first) => {
-                        fs::hard_link(first, &to).map_err(|error| AssembleError::Io(to, error))?;
-                    }
-                    None => {
-                        copy(&from, &to)?;
-                        linked.insert((data.dev(), data.ino()), to);
-                    }
-                }
-            }
+            _ => copier.copy(&from, &to, Rights::Kept)?,
         }
     }
     for several in &plan.several {
+        let rights = match several.mechanism {
+            Mechanism::Launcher => Rights::Without,
+            _ => Rights::Kept,
+        };
         for (index, path) in &several.files {
             let (from, to) = (levels.sources[*index].tree.join(&several.path), roots[*index].join(path));
-            copy(&from, &to)?;
-            if several.mechanism == Mechanism::Launcher {
-                // The launcher has the set-user-ID bit; the kernel keeps the rights over its execve.
-                set_mode(&to, mode(&from)? & 0o777)?;
-            }
+            copier.copy(&from, &to, rights)?;
         }
         for (path, target) in &several.links {
             // A link is in the package of the variant that needs it.
@@ -79,17 +73,71 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, roots: &Roots) 
         let Some(table) = &several.table else { continue };
         let fault = |error| AssembleError::Table(several.path.clone(), error);
         if several.mechanism == Mechanism::Launcher {
-            let path = to.join(&several.path);
+            let path = to.join(several.launcher.as_ref().unwrap_or(&several.path));
+            path.parent().map_or(Ok(()), make_folder)?;
             write(&path, &deburr_launcher::launcher(table).map_err(fault)?)?;
-            set_mode(&path, mode(&lowest.join(&several.path))?)?;
+            metadata::keep(&lowest.join(&several.path), &path, Rights::Kept)?;
+            if let Some(launcher) = &several.launcher {
+                let link = to.join(&several.path);
+                let target = whole::relative(several.path.parent().unwrap_or(Path::new("")), launcher);
+                symlink(target, &link).map_err(|error| AssembleError::Io(link, error))?;
+            }
         } else {
             write(&to.join(table_of(&several.path)), &table.encode().map_err(fault)?)?;
         }
     }
-    // Last, because a folder may be one that its owner must not write to.
-    for (path, _) in trees.entries.iter().rev().filter(|(_, entry)| **entry == Entry::Folder) {
-        for folder in roots.iter().map(|root| root.join(path)).filter(|folder| folder.is_dir()) {
-            set_mode(&folder, mode(&lowest.join(path))?)?;
+    whole::write(plan, all)?;
+    roots.iter().try_for_each(|root| finish(root, lowest))
+}
+
+/// Copies files; those that are one file of several names stay one.
+#[derive(Default)]
+struct Copier {
+    /// Where the first name of a file went, by device and inode.
+    first: BTreeMap<(u64, u64, Rights), PathBuf>,
+}
+
+impl Copier {
+    fn copy(&mut self, from: &Path, to: &Path, rights: Rights) -> Result<(), AssembleError> {
+        if let Some(folder) = to.parent() {
+            make_folder(folder)?;
+        }
+        let data = fs::metadata(from).map_err(|error| AssembleError::Io(from.to_owned(), error))?;
+        let file = (data.dev(), data.ino(), rights);
+        if let Some(first) = self.first.get(&file).filter(|_| data.nlink() > 1) {
+            return fs::hard_link(first, to).map_err(|error| AssembleError::Io(to.to_owned(), error));
+        }
+        fs::copy(from, to).map_err(|error| {
+            let at_fault = if fs::File::open(from).is_ok() { to } else { from };
+            AssembleError::Io(at_fault.to_owned(), error)
+        })?;
+        self.first.insert(file, to.to_owned());
+        metadata::keep(from, to, rights)
+    }
+}
+
+/// Gives the folders of a written tree the metadata of the lowest tree's, those below first: a folder may be one that its owner
+/// must not write to. What is new has the mode and the time of the folder in which it is, so that the same trees give the same
+/// bytes.
+fn finish(root: &Path, lowest: &Path) -> Result<(), AssembleError> {
+    let mut folders = vec![PathBuf::new()];
+    let mut at = 0;
+    while let Some(folder) = folders.get(at).map(|below| root.join(below)) {
+        let below = folders[at].clone();
+        at += 1;
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let entry = entry.map_err(|error| AssembleError::Io(folder.clone(), error))?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.push(below.join(entry.file_name()));
+            }
+        }
+    }
+    // The root itself is where the output goes.
+    for below in folders.iter().skip(1).rev().filter(|below| root.join(below).is_dir()) {
+        let model = below.ancestors().map(|above| lowest.join(above)).find(|above| above.is_dir());
+        if let Some(model) = model {
+            metadata::keep(&model, &root.join(below), Rights::Kept)?;
         }
     }
     Ok(())
@@ -99,11 +147,6 @@ fn make_folder(path: &Path) -> Result<(), AssembleError> {
     fs::create_dir_all(path).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 
-fn mode(path: &Path) -> Result<u32, AssembleError> {
-    let metadata = fs::metadata(path).map_err(|error| AssembleError::Io(path.to_owned(), error))?;
-    Ok(metadata.permissions().mode() & 0o7777)
-}
-
 pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).map_err(|error| AssembleError::Io(path.to_owned(), error))
@@ -111,19 +154,4 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
     fs::write(path, bytes).map_err(|error| AssembleError::Io(path.to_owned(), error))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), AssembleError> {
-    if let Some(folder) = to.parent() {
-        make_folder(folder)?;
-    }
-    fs::copy(from, to).map_err(|error| {
-        let at_fault = if fs::File::open(from).is_ok() { to } else { from };
-        AssembleError::Io(at_fault.to_owned(), error)
-    })?;
-    let modified = fs::metadata(from).and_then(|metadata| metadata.modified());
-    let keep = |time| fs::File::options().write(true).open(to)?.set_modified(time);
-    // A file that its owner must not write to keeps the time of the copy.
-    let _ = modified.and_then(keep);
-    set_mode(to, mode(from)?)
 }

@@ -3,12 +3,15 @@
 //! In: the variants and their entries. Out: a plan, which `place.rs` carries out; whatever cannot be laid out is refused
 //! here, before anything is written.
 
-use super::binary::{Binary, Kind};
+use super::binary::{self, Binary, Kind};
+use super::metadata;
+use super::place::Roots;
 use super::tree::{Entry, Trees};
-use super::{AssembleError, Laid, Mechanism, Remark, Request, Source, is_with_capabilities};
+use super::{AssembleError, Laid, Mechanism, Remark, Request, Source};
+use crate::record::LaidFile;
 use crate::same::same_code;
 use deburr_cpu::Arch;
-use deburr_launcher::{Model, Table, Variant};
+use deburr_launcher::{Build, Model, Table, Variant};
 use deburr_text::ShownPath as _;
 use glob::{MatchOptions, Pattern};
 use std::collections::BTreeSet;
@@ -69,8 +72,10 @@ pub(super) struct Several {
     pub(super) files: Vec<(usize, PathBuf)>,
     /// Links that the variants need in their folders, and their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
-    /// `None` where the dynamic loader chooses.
+    /// `None` where the dynamic loader chooses, or the program that opens it.
     pub(super) table: Option<Table>,
+    /// Where the launcher goes, if not in the place of the program; that becomes a link to it.
+    pub(super) launcher: Option<PathBuf>,
 }
 
 /// What goes where.
@@ -80,10 +85,14 @@ pub(super) struct Plan {
     /// Files and links of the lowest tree.
     pub(super) copies: Vec<PathBuf>,
     pub(super) remarks: Vec<Remark>,
+    /// Links of the trees of levels: the level, where, and the target.
+    pub(super) links: Vec<(usize, PathBuf, PathBuf)>,
+    /// Files that say that the tree of a level is whole: the level, where, and their text.
+    pub(super) markers: Vec<(usize, PathBuf, String)>,
 }
 
 /// The file's bytes in a variant.
-fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleError> {
+pub(super) fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleError> {
     let file = source.tree.join(path);
     fs::read(&file).map_err(|error| AssembleError::Io(file, error))
 }
@@ -117,7 +126,7 @@ impl Plan {
         for (path, binary, file_of) in differing {
             let several = match binary.kind {
                 Kind::Program => Some(program(request, levels, trees, path, &binary, &file_of)?),
-                _ => plan.library(request, levels, path, &binary, &file_of, &needed),
+                _ => plan.library(request, levels, path, &binary, &file_of, &needed)?,
             };
             match several {
                 Some(several) => plan.several.push(several),
@@ -196,7 +205,7 @@ impl Plan {
     }
 
     /// Where the variants of a library go; `None`, after a remark, where only the lowest can be used.
-    fn library(
+    pub(super) fn library(
         &mut self,
         request: &Request,
         levels: &Levels,
@@ -204,21 +213,25 @@ impl Plan {
         binary: &Binary,
         file_of: &[usize],
         needed: &BTreeSet<String>,
-    ) -> Option<Several> {
+    ) -> Result<Option<Several>, AssembleError> {
         let kept = own(file_of);
         let mut remark = |text: String| self.remarks.push(Remark { path: path.to_owned(), text });
-        let folder = path.parent()?;
-        let file_name = path.file_name()?.to_str()?;
+        let (Some(folder), Some(file_name)) = (path.parent(), path.file_name().and_then(|it| it.to_str()))
+        else {
+            return Err(AssembleError::File(path.to_owned(), "expected a name in UTF-8".to_owned()));
+        };
         let lowest = &levels.sources[0].level;
         if binary.search.iter().any(|folder| folder.contains("$ORIGIN") || folder.contains("${ORIGIN}")) {
             remark(format!(
                 "its RUNPATH has $ORIGIN, which another folder would change; only the variant for {lowest} is used"
             ));
-            return None;
+            return Ok(None);
         }
         let name = binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file_name);
-        let is_standard =
-            ["lib", "lib64"].iter().any(|it| folder.ends_with(it)) && file_name.starts_with("lib");
+        // A module that is only opened by name has none of its own, whatever it is called.
+        let is_standard = ["lib", "lib64"].iter().any(|it| folder.ends_with(it))
+            && file_name.starts_with("lib")
+            && binary.name.is_some();
         let is_guessed = needed.contains(name) || needed.contains(file_name) || is_standard;
         let is_by_name = has_match(&request.by_name, path);
         if has_match(&request.by_loader, path) || (is_guessed && !is_by_name) {
@@ -240,8 +253,9 @@ impl Plan {
                 files,
                 links: Vec::new(),
                 table: None,
+                launcher: None,
             };
-            return (several.files.len() > 1).then_some(several);
+            return Ok((several.files.len() > 1).then_some(several));
         }
         let variants_folder = format!("{file_name}.variants");
         let (mut files, mut variants) = (Vec::new(), Vec::new());
@@ -250,15 +264,37 @@ impl Plan {
             _ => format!("{variants_folder}/{}/{file_name}", levels.sources[index].level),
         };
         files.extend(kept.iter().map(|&index| (index, folder.join(place(index)))));
-        variants.extend(named(levels, file_of, place));
+        variants.extend(named(levels, path, file_of, place)?);
         let table = table(request, levels, variants, None);
-        Some(Several {
+        Ok(Some(Several {
             path: path.to_owned(),
             mechanism: Mechanism::Table,
             files,
             links: Vec::new(),
             table: Some(table),
-        })
+            launcher: None,
+        }))
+    }
+
+    /// For the record: the files of several variants, relative to the output, which is composed in a folder.
+    pub(super) fn files(
+        &self,
+        levels: &Levels,
+        roots: &Roots,
+        composed: &Path,
+    ) -> Result<Vec<LaidFile>, AssembleError> {
+        let mut found = Vec::new();
+        for several in &self.several {
+            for (index, path) in &several.files {
+                let path = roots.of(*index).join(path);
+                let bytes = fs::read(&path).map_err(|error| AssembleError::Io(path.clone(), error))?;
+                let Build { id, loaded } = binary::build_of(&bytes);
+                let path = path.strip_prefix(composed).unwrap_or(&path).to_owned();
+                let level = levels.sources[*index].level.clone();
+                found.push(LaidFile { level, path, build_id: id, loaded });
+            }
+        }
+        Ok(found)
     }
 
     /// For the report.
@@ -279,12 +315,12 @@ const MATCHING: MatchOptions = MatchOptions {
     require_literal_leading_dot: false,
 };
 
-fn has_match(patterns: &[Pattern], path: &Path) -> bool {
+pub(super) fn has_match(patterns: &[Pattern], path: &Path) -> bool {
     patterns.iter().any(|pattern| pattern.matches_path_with(path, MATCHING))
 }
 
 /// Whether each pattern selects a library, and none that a pattern of the other kind selects.
-fn are_patterns_of(request: &Request, libraries: &[&Path]) -> Result<(), AssembleError> {
+pub(super) fn are_patterns_of(request: &Request, libraries: &[&Path]) -> Result<(), AssembleError> {
     for (patterns, others) in [(&request.by_name, &request.by_loader), (&request.by_loader, &request.by_name)]
     {
         for pattern in patterns {
@@ -315,13 +351,32 @@ pub(super) fn own(file_of: &[usize]) -> Vec<usize> {
     (0..file_of.len()).filter(|&index| file_of[index] == index).collect()
 }
 
-/// All levels, each with the path of the file that it starts: the same levels can be asked for in every program of a tree.
-fn named(levels: &Levels, file_of: &[usize], path: impl Fn(usize) -> String) -> Vec<Variant> {
-    levels.sources.iter().zip(file_of).map(|(source, &file)| variant(source, path(file))).collect()
+/// All levels, each with the path of the file that it starts and the build of that file: the same levels can be asked for in every
+/// program of a tree.
+fn named(
+    levels: &Levels,
+    file: &Path,
+    file_of: &[usize],
+    path: impl Fn(usize) -> String,
+) -> Result<Vec<Variant>, AssembleError> {
+    let mut variants = Vec::new();
+    for (source, &index) in levels.sources.iter().zip(file_of) {
+        let build = binary::build_of(&read(&levels.sources[index], file)?);
+        variants.push(Variant { build, ..variant(source, path(index)) });
+    }
+    Ok(variants)
 }
 
+/// A variant at a path, in the launcher's own file or without a known build.
 pub(super) fn variant(source: &Source, path: String) -> Variant {
-    Variant { level: source.level.clone(), features: source.features, path, payload: None }
+    Variant {
+        level: source.level.clone(),
+        features: source.demanded(),
+        path,
+        payload: None,
+        build: Build::default(),
+        marker: None,
+    }
 }
 
 /// The table, with the preferences among its variants.
@@ -338,7 +393,7 @@ pub(super) fn table(
         levels: measured.preferred.iter().filter(|level| has(level)).cloned().collect(),
     });
     let models = models.filter(|model| !model.levels.is_empty()).collect();
-    Table { arch: levels.arch, variants, models, prefix }
+    Table { arch: levels.arch, variants, models, prefix, is_own_tree: false }
 }
 
 /// Where the variants of a program go.
@@ -361,15 +416,14 @@ fn program(
     };
     let above = folder.parent().unwrap_or(Path::new(""));
     let source_file = levels.sources[0].tree.join(path);
-    let metadata =
-        fs::metadata(&source_file).map_err(|error| AssembleError::Io(source_file.clone(), error))?;
-    let is_privileged = metadata.permissions().mode() & 0o6000 != 0;
+    let data = fs::metadata(&source_file).map_err(|error| AssembleError::Io(source_file.clone(), error))?;
+    let is_privileged = data.permissions().mode() & 0o6000 != 0;
     if is_privileged && request.prefix.is_none() {
         return Err(refuse(
             "it is set-user-ID or set-group-ID: --prefix must name the folder where the tree will be installed, because only there it may look for variants",
         ));
     }
-    if is_with_capabilities(&source_file) {
+    if metadata::is_with_capabilities(&source_file) {
         return Err(refuse(
             "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
         ));
@@ -402,9 +456,16 @@ fn program(
         }
         files.push((index, above.join(&sibling).join(&name)));
     }
-    let variants = named(levels, file_of, |index| format!("../{}/{name}", sibling_of(index)));
+    let variants = named(levels, path, file_of, |index| format!("../{}/{name}", sibling_of(index)))?;
     let table = table(request, levels, variants, prefix.filter(|_| is_privileged));
-    Ok(Several { path: path.to_owned(), mechanism: Mechanism::Launcher, files, links, table: Some(table) })
+    Ok(Several {
+        path: path.to_owned(),
+        mechanism: Mechanism::Launcher,
+        files,
+        links,
+        table: Some(table),
+        launcher: None,
+    })
 }
 
 /// A link in a sibling folder to what is in the program's own.

@@ -5,7 +5,7 @@
 //! that can be seen.
 
 use super::plan::{Levels, Plan, own, table, variant};
-use super::{AssembleError, Laid, Mechanism, Request, is_with_capabilities, place};
+use super::{AssembleError, Laid, Mechanism, Request, metadata, place};
 use crate::assemble::binary::Kind;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -22,7 +22,7 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
     for source in &levels.sources {
         let file = source.tree.join(program);
         let data = fs::metadata(&file).map_err(|error| AssembleError::Io(file.clone(), error))?;
-        if data.permissions().mode() & 0o6000 != 0 || is_with_capabilities(&file) {
+        if data.permissions().mode() & 0o6000 != 0 || metadata::is_with_capabilities(&file) {
             return Err(refuse(
                 "it runs with more rights than its user, which one file cannot keep; assemble a tree instead",
             ));

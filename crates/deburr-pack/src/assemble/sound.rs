@@ -1,40 +1,51 @@
 //! The trees that are to be laid out → whether each is what its level says.
 //!
-//! In: the variants. Out: the notes on variants that are of no use, or all faults of all variants. A file that no program
+//! In: the variants. Out: how the check of each went, and those that are of no use; or all faults of all variants. A file that no program
 //! of this architecture is, and that all trees hold byte for byte, is no fault: it is copied as it is.
 
 use super::{AssembleError, Request, Source};
-use crate::check::{Fault, check_tree};
+use crate::check::{Fault, Terms, check_tree};
+use crate::record::CheckRecord;
 use deburr_cpu::Target;
 use std::fs;
 use std::path::Path;
 
-/// Checks the trees of all variants, and gives the level of each that has no instruction of its own, with the level that
-/// is enough. `follow` gets a level, how many of its files are checked, and how many there are.
+/// How the trees of variants were checked.
+#[derive(Debug, Default)]
+pub struct Soundness {
+    /// For each variant, in the order of the request, how its check went.
+    pub checks: Vec<CheckRecord>,
+    /// Levels that have no instruction of their own, each with the level that is enough.
+    pub nothing_above: Vec<(String, String)>,
+}
+
+/// Checks the trees of all variants. `follow` gets a level, how many of its files are checked, and how many there are.
 ///
 /// # Errors
 /// [`AssembleError::Faults`], and [`AssembleError::Io`].
 pub fn check_sources(
     request: &Request,
+    terms: &Terms<'_>,
     follow: &mut dyn FnMut(&str, usize, usize),
-) -> Result<Vec<(String, String)>, AssembleError> {
-    let (mut faults, mut notes) = (Vec::new(), Vec::new());
+) -> Result<Soundness, AssembleError> {
+    let (mut faults, mut sound) = (Vec::new(), Soundness::default());
     for source in &request.sources {
         let level = source.level.as_str();
         let target = Target { name: source.level.clone(), arch: source.arch, features: source.features };
-        let checked = check_tree(&source.tree, (&target, None), &mut |done, all| follow(level, done, all))
+        let checked = check_tree(&source.tree, &target, terms, &mut |done, all| follow(level, done, all))
             .map_err(|(path, error)| AssembleError::Io(path, error))?;
         let others = request.sources.iter().map(|other| (other.level.as_str(), other.features));
         if let Some(below) = checked.nothing_above(source.features, others) {
-            notes.push((source.level.clone(), below.to_owned()));
+            sound.nothing_above.push((source.level.clone(), below.to_owned()));
         }
+        sound.checks.push(checked.record());
         for fault in checked.faults {
             if fault.function.is_some() || !is_same_everywhere(&request.sources, &fault.path)? {
                 faults.push((source.level.clone(), Fault { path: source.tree.join(&fault.path), ..fault }));
             }
         }
     }
-    if faults.is_empty() { Ok(notes) } else { Err(AssembleError::Faults(faults)) }
+    if faults.is_empty() { Ok(sound) } else { Err(AssembleError::Faults(faults)) }
 }
 
 /// Whether all trees have the same bytes at a path.

@@ -16,11 +16,13 @@ mod wrap;
 pub use follow::{Progress, Stage};
 pub use request::{BuildError, BuildRequest, Event, Observer};
 
-use crate::check::check_tree;
-use crate::record::{BuiltVariant, Record, SCHEMA_VERSION, State};
+use crate::check::{Terms, check_tree};
+use crate::demand::demanded;
+use crate::record::{BuiltVariant, CheckRecord, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
 use crate::wheel;
-use deburr_cpu::{Arch, Target};
+use deburr_cpu::{Arch, FeatureSet, Target};
+use deburr_launcher::words_of;
 use deburr_text::ShownPath as _;
 use follow::Tail;
 use lock::Lock;
@@ -40,7 +42,11 @@ use wrap::Wrappers;
 ///
 /// # Errors
 /// [`BuildError`] where the request cannot be met, and when it is interrupted.
-pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, BuildError> {
+pub fn build(
+    request: &BuildRequest,
+    terms: &Terms<'_>,
+    observer: &dyn Observer,
+) -> Result<Record, BuildError> {
     are_buildable(&request.targets)?;
     if request.command.is_empty() {
         return Err(BuildError::Request(String::from("expected a build command, as in -- make -j2")));
@@ -67,6 +73,7 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
         target,
         number: index + 1,
         request,
+        terms,
         pack: &pack,
         source: &source,
         listing: &listing,
@@ -81,8 +88,10 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
     if let Some(first) = objects.first() {
         observer.happened(&Event::Objects(first, objects.len()));
     }
-    for (index, variant) in variants.iter().enumerate() {
-        record.variants[index].state = variant.make()?;
+    for (variant, built) in variants.iter().zip(0..) {
+        let known = record.variants[built].check.take().unwrap_or_default();
+        let (state, check) = variant.make(known)?;
+        (record.variants[built].state, record.variants[built].check) = (state, Some(check));
         record.write(&pack)?;
     }
     compare_neighbours(&record, &pack, observer)?;
@@ -92,20 +101,26 @@ pub fn build(request: &BuildRequest, observer: &dyn Observer) -> Result<Record, 
 /// The record before anything is built. What is not built yet counts as failed: a run that is killed leaves no tree that a
 /// later step would take for whole. Measurements hold as long as no variant is built anew.
 fn first_record(request: &BuildRequest, variants: &[Variant<'_>], pack: &Path) -> Record {
+    let before = Record::read(pack).ok();
+    let before_of = |level: &str| {
+        before.iter().flat_map(|before| &before.variants).find(|variant| variant.level == level)
+    };
     let of_record = |variant: &Variant<'_>| BuiltVariant {
         level: variant.target.name.clone(),
         state: if variant.is_kept() { State::Done } else { State::Failed },
         tree: Path::new(&variant.target.name).join("tree"),
         log: Some(Path::new(&variant.target.name).join("build.log")),
+        check: before_of(&variant.target.name).filter(|_| variant.is_kept()).and_then(|it| it.check.clone()),
     };
     let built: Vec<BuiltVariant> = variants.iter().map(of_record).collect();
-    let before = Record::read(pack).ok().filter(|before| before.variants == built);
+    let before = before.filter(|before| before.variants == built);
     let are_kept = built.iter().all(|it| it.state == State::Done);
     Record {
         schema_version: SCHEMA_VERSION,
         command: request.command.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
         variants: built,
         measured: before.filter(|_| are_kept).map(|before| before.measured).unwrap_or_default(),
+        files: Vec::new(),
     }
 }
 
@@ -123,7 +138,12 @@ fn are_buildable(targets: &[Target]) -> Result<(), BuildError> {
         } else if !names.insert(&target.name) {
             format!("{} is given twice", target.name)
         } else {
-            continue;
+            // What the code of the variant needs beyond what a compiler emits is known when it is built.
+            let idle = words_of(target.arch, demanded(target, Some(FeatureSet::EMPTY))).1;
+            if idle == FeatureSet::EMPTY || targets.len() == 1 {
+                continue;
+            }
+            format!("{}: needs {idle:?}, which no program can test at its start", target.name)
         };
         return Err(BuildError::Request(reason));
     }
@@ -136,6 +156,7 @@ struct Variant<'a> {
     /// Its place among the variants, from 1.
     number: usize,
     request: &'a BuildRequest,
+    terms: &'a Terms<'a>,
     pack: &'a Path,
     source: &'a Path,
     listing: &'a Listing,
@@ -147,18 +168,21 @@ impl Variant<'_> {
     /// Whether it is built already, as the request wants it.
     fn is_kept(&self) -> bool {
         let folder = self.pack.join(&self.target.name);
-        !self.request.fresh && is_text(&folder.join("done"), &self.identity()) && folder.join("tree").is_dir()
+        !self.request.fresh
+            && is_text(&folder.join("done"), &self.checked_identity())
+            && folder.join("tree").is_dir()
     }
 
-    fn make(&self) -> Result<State, BuildError> {
+    /// Builds and checks the variant. `known`: how it was checked, where it is kept.
+    fn make(&self, known: CheckRecord) -> Result<(State, CheckRecord), BuildError> {
         let level = self.target.name.as_str();
         let folder = self.pack.join(level);
         let (copy, tree, log) = (folder.join("source"), folder.join("tree"), folder.join("build.log"));
         let (copied, done) = (folder.join("copied"), folder.join("done"));
         let wanted = self.identity();
         if self.is_kept() {
-            self.observer.happened(&Event::Kept(level));
-            return Ok(State::Done);
+            self.observer.happened(&Event::Kept(level, &known));
+            return Ok((State::Done, known));
         }
         self.observer.happened(&Event::Begins(level));
         self.is_at(Stage::Prepares);
@@ -199,34 +223,44 @@ impl Variant<'_> {
         };
         if let Some(reason) = reason {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
-            return Ok(State::Failed);
+            return Ok((State::Failed, CheckRecord::default()));
         }
         if let Some(reason) = self.take(&copy, &tree)? {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
-            return Ok(State::Failed);
-        }
-        let checked = check_tree(&tree, (self.target, self.request.budget), &mut |done, all| {
-            self.is_at(Stage::Checks { done, all });
-        })
-        .map_err(|(path, error)| BuildError::Io(path, error))?;
-        if !checked.faults.is_empty() {
-            self.observer.happened(&Event::Rejected(level, &checked.faults));
-            return Ok(State::Rejected);
+            return Ok((State::Failed, CheckRecord::default()));
         }
         if tree::binaries(&tree).map_err(at(&tree))?.is_empty() {
             let reason =
                 "the command succeeded, and made no program and no shared library in its copy or in DESTDIR"
                     .to_owned();
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
-            return Ok(State::Failed);
+            return Ok((State::Failed, CheckRecord::default()));
+        }
+        let Some(check) = self.check(&tree)? else { return Ok((State::Rejected, CheckRecord::default())) };
+        fs::write(&done, self.checked_identity()).map_err(at(&done))?;
+        self.observer.happened(&Event::Done(level, began.elapsed(), &check));
+        Ok((State::Done, check))
+    }
+
+    /// Checks a tree: how that went; `None` where the variant is not what its level says.
+    fn check(&self, tree: &Path) -> Result<Option<CheckRecord>, BuildError> {
+        if self.request.no_check {
+            return Ok(Some(CheckRecord { left_out: true, ..CheckRecord::default() }));
+        }
+        let level = self.target.name.as_str();
+        let checked = check_tree(tree, self.target, self.terms, &mut |done, all| {
+            self.is_at(Stage::Checks { done, all });
+        })
+        .map_err(|(path, error)| BuildError::Io(path, error))?;
+        if !checked.faults.is_empty() {
+            self.observer.happened(&Event::Rejected(level, &checked.faults));
+            return Ok(None);
         }
         let others = self.request.targets.iter().map(|other| (other.name.as_str(), other.features));
         if let Some(below) = checked.nothing_above(self.target.features, others) {
             self.observer.happened(&Event::NothingAbove { level, below });
         }
-        fs::write(&done, &wanted).map_err(at(&done))?;
-        self.observer.happened(&Event::Done(level, began.elapsed()));
-        Ok(State::Done)
+        Ok(Some(checked.record()))
     }
 
     fn is_at(&self, stage: Stage<'_>) {
@@ -247,6 +281,11 @@ impl Variant<'_> {
             self.listing,
             if request.wheel.is_some() { "wheel\n" } else { "" }
         )
+    }
+
+    /// What a variant that is done depends on: also what its check went by.
+    fn checked_identity(&self) -> String {
+        format!("{}{:?}\n{:?}\n", self.identity(), self.request.no_check, self.terms)
     }
 
     fn command(

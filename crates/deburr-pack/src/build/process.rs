@@ -18,9 +18,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Between two looks at how far the command is.
 const SHOWN: Duration = Duration::from_millis(200);
 
-/// How long the command may take to end, after which it is killed.
-const GRACE: Duration = Duration::from_millis(800);
-
 /// Runs the command, attended. `follow` is called every now and then while it runs.
 pub(super) fn run(
     command: &mut Command,
@@ -40,23 +37,23 @@ pub(super) fn run(
     })?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let _guard = group.and_then(|group| Guard::of(group, lock));
-    let mut signalled: Option<Instant> = None;
+    let mut is_signalled = false;
     let mut shown = Instant::now();
     loop {
         if let Some(status) = child.try_wait().map_err(at(Path::new(&program)))? {
-            if signalled.is_none() && !observer.is_stop_wanted() {
+            if !is_signalled && !observer.is_stop_wanted() {
                 return Ok(status);
             }
             // What it started may not have heeded the signal.
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
             return Err(BuildError::Interrupted);
         }
-        if observer.is_stop_urgent() || signalled.is_some_and(|at| at.elapsed() >= GRACE) {
+        if observer.is_stop_urgent() {
             let _ = group.map(|group| kill_process_group(group, Signal::KILL));
-            signalled = signalled.or_else(|| Some(Instant::now()));
-        } else if observer.is_stop_wanted() && signalled.is_none() {
+            is_signalled = true;
+        } else if observer.is_stop_wanted() && !is_signalled {
             let _ = group.map(|group| kill_process_group(group, Signal::TERM));
-            signalled = Some(Instant::now());
+            is_signalled = true;
         }
         if shown.elapsed() >= SHOWN {
             follow();

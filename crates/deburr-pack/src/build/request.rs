@@ -2,7 +2,7 @@
 
 use super::follow::Progress;
 use crate::check::Fault;
-use crate::record::RecordError;
+use crate::record::{CheckRecord, RecordError};
 use crate::same::NotComparable;
 use deburr_cpu::Target;
 use deburr_text::ShownPath as _;
@@ -31,8 +31,8 @@ pub struct BuildRequest {
     pub wheel: Option<PathBuf>,
     /// Whether variants that are done are built again.
     pub fresh: bool,
-    /// The steps that the check of each file may take; `None`: by its size.
-    pub budget: Option<u64>,
+    /// Whether variants are believed to be what their levels say.
+    pub no_check: bool,
 }
 
 /// Something that happened.
@@ -41,10 +41,10 @@ pub struct BuildRequest {
 pub enum Event<'a> {
     /// A variant begins to build.
     Begins(&'a str),
-    /// A variant is as the request wants it already.
-    Kept(&'a str),
-    /// A variant is built, and is what its level says.
-    Done(&'a str, Duration),
+    /// A variant is as the request wants it already: how it was checked.
+    Kept(&'a str, &'a CheckRecord),
+    /// A variant is built, and nothing is known against it: how it was checked.
+    Done(&'a str, Duration, &'a CheckRecord),
     /// A variant's command failed: why, the log, and its last lines.
     Failed(&'a str, String, &'a Path, String),
     /// A variant is not what its level says.
@@ -81,7 +81,7 @@ pub trait Observer {
     fn proceeds(&self, progress: &Progress<'_>);
     /// Whether the build is to end.
     fn is_stop_wanted(&self) -> bool;
-    /// Whether it is to end at once.
+    /// Whether it is to end at once: who wants to stop insists, or what runs had its time to end.
     fn is_stop_urgent(&self) -> bool;
     /// The build command starts, or has ended. While it runs, who wants to stop is heard, and it is ended first; at any other
     /// time nothing is lost where this process ends at once.

@@ -6,7 +6,7 @@
 
 use super::error::{WheelStepError, at};
 use super::usable::{binaries, is_linked, unusable};
-use crate::check::{Fault, check_file};
+use crate::check::{Checked, Fault, Terms, check_file};
 use crate::same::same_code;
 use deburr_cpu::{Arch, Target, levels};
 use deburr_package::Limits;
@@ -38,7 +38,7 @@ pub struct LevelWheel {
     pub target: Target,
     /// The wheel.
     pub path: PathBuf,
-    /// Whether its code was compared with the level already.
+    /// Whether its code was compared with the level already, or is believed.
     pub is_checked: bool,
 }
 
@@ -57,8 +57,6 @@ pub struct WheelRequest {
     pub output: PathBuf,
     /// The time of all files in the wheels.
     pub time: ZipTime,
-    /// The steps that the check of each file may take; `None`: by its size.
-    pub budget: Option<u64>,
 }
 
 /// What was written, and what was not.
@@ -106,7 +104,7 @@ pub struct LeftOut {
 ///
 /// # Errors
 /// [`WheelStepError`]; then nothing was written.
-pub fn write_wheels(request: &WheelRequest) -> Result<WrittenWheels, WheelStepError> {
+pub fn write_wheels(request: &WheelRequest, terms: &Terms<'_>) -> Result<WrittenWheels, WheelStepError> {
     let ranked = ranked(&request.wheels)?;
     let mut batch = Batch {
         request,
@@ -128,7 +126,7 @@ pub fn write_wheels(request: &WheelRequest) -> Result<WrittenWheels, WheelStepEr
             let reason = format!("expected the same project, version and tags at each level, as in {first}");
             return Err(WheelStepError::Unusable(it.path.clone(), reason));
         }
-        if !it.is_checked && !batch.check(it, &wheel)? {
+        if !it.is_checked && !batch.check(it, &wheel, terms)? {
             continue;
         }
         if let Some((lower, path)) = &below
@@ -227,18 +225,28 @@ impl Batch<'_> {
     }
 
     /// Compares the code of a wheel with its level; whether it is what the level says.
-    fn check(&mut self, it: &LevelWheel, wheel: &Wheel<'_>) -> Result<bool, WheelStepError> {
-        let mut all = crate::check::Checked::default();
+    fn check(
+        &mut self,
+        it: &LevelWheel,
+        wheel: &Wheel<'_>,
+        terms: &Terms<'_>,
+    ) -> Result<bool, WheelStepError> {
+        let mut all = Checked::default();
         for path in binaries(wheel).map_err(named(&it.path))? {
             let bytes = wheel.read(path).map_err(named(&it.path))?;
-            let checked = check_file(PathBuf::from(path), &bytes, (&it.target, self.request.budget));
+            let checked = check_file(Path::new(path), &bytes, &it.target, terms);
             all.faults.extend(checked.faults);
+            all.accepted.extend(checked.accepted);
+            all.undecided.extend(checked.undecided);
             all.present = all.present.union(checked.present);
         }
         let level = it.target.name.as_str();
         for fault in &all.faults {
             self.leave_out(level, rejection(fault), true);
         }
+        let accepted = all.accepted.iter().map(|fault| format!("{level}: accepted: {fault}"));
+        let undecided = all.undecided.iter().map(|file| format!("{level}: not decided: {file}"));
+        self.written.notes.extend(accepted.chain(undecided));
         let others = self.request.wheels.iter().map(|it| (it.target.name.as_str(), it.target.features));
         if all.faults.is_empty()
             && let Some(below) = all.nothing_above(it.target.features, others)

@@ -1,5 +1,6 @@
 //! The options of `deburr pack assemble`.
 
+use super::checking::Checking;
 use super::layout::Layout;
 use crate::args::format::Format;
 use clap::Args;
@@ -58,9 +59,8 @@ pub(crate) struct Assemble {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) layout: Layout,
-    /// Do not check that trees of --variant need their level
-    #[arg(long, requires = "variants")]
-    pub(crate) no_check: bool,
+    #[command(flatten)]
+    pub(crate) checking: Checking,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,

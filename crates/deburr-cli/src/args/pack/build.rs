@@ -1,7 +1,7 @@
 //! The options of `deburr pack build`.
 
+use super::checking::Checking;
 use super::layout::Layout;
-use crate::args::values::amounts::steps;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ use std::path::PathBuf;
       only this file
   deburr pack build --levels x86-64-v1,x86-64-v3 --dist dist -- make install
       and assembles
+  deburr pack build --levels x86-64-v1,x86-64-v3 --accept 'crc_*_pclmul' -- make
+      functions that the program enters only where the CPU has what they need
 
 The command finds wrappers of the compilers first in PATH; they put the level's
 flags in front of its own. DESTDIR names the folder to install into; where
@@ -27,8 +29,12 @@ With --dist, the variants that are built are laid out as by deburr pack
 assemble, with the same options. Where one is rejected, nothing is; one whose
 build failed is left out.
 
-Exit status: 0 all variants are built and are what their levels say, 2 some are
-not, 130 interrupted (the same command goes on).")]
+Where the check follows a program's own checks of the CPU not far enough, say so
+by --accept, or by a [[guard]] of deburr.toml, which is exact. A variant that is
+not decided is built, with a note.
+
+Exit status: 0 all variants are built, and none is known to need more than its
+level, 2 some are not, 130 interrupted (the same command goes on).")]
 pub(crate) struct Build {
     /// Levels or CPUs, a variant each, the lowest first
     #[arg(long, value_name = "LEVEL,…", value_delimiter = ',', required = true)]
@@ -52,9 +58,8 @@ pub(crate) struct Build {
     /// Build all variants again, from new copies
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Steps for the check of a file, as in deburr check [default: by its size]
-    #[arg(long, hide_short_help = true, value_name = "STEPS", value_parser = steps)]
-    pub(crate) budget: Option<u64>,
+    #[command(flatten)]
+    pub(crate) checking: Checking,
     /// Show faults only
     #[arg(short, long)]
     pub(crate) quiet: bool,

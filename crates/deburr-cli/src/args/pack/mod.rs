@@ -2,10 +2,12 @@
 
 pub(crate) mod assemble;
 pub(crate) mod build;
+pub(crate) mod checking;
 pub(crate) mod layout;
 pub(crate) mod measure;
 pub(crate) mod oci;
 pub(crate) mod selector;
+pub(crate) mod status;
 pub(crate) mod wheel;
 
 use clap::{Args, Subcommand};
@@ -40,6 +42,8 @@ pub(crate) enum Step {
     Measure(Box<measure::Measure>),
     /// Write a container image with one manifest for each level
     Oci(Box<oci::Oci>),
+    /// Show what a pack or a tree holds, and whether it is whole
+    Status(status::Status),
     /// Build Python wheels by level, which an installer chooses among
     Wheel(Box<wheel::Wheel>),
     /// Write the library that selects variants opened by name

@@ -1,7 +1,7 @@
 //! The options of `deburr pack wheel`.
 
+use super::checking::Checking;
 use crate::args::format::Format;
-use crate::args::values::amounts::steps;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -69,9 +69,8 @@ pub(crate) struct Wheel {
     /// Build all wheels again, from new copies
     #[arg(long, conflicts_with = "variants")]
     pub(crate) fresh: bool,
-    /// Steps for the check of a file, as in deburr check [default: by its size]
-    #[arg(long, hide_short_help = true, value_name = "STEPS", value_parser = steps)]
-    pub(crate) budget: Option<u64>,
+    #[command(flatten)]
+    pub(crate) checking: Checking,
     /// Show faults only
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -63,8 +63,9 @@ pub(super) fn run(options: &Emulate, color: bool, out: &mut dyn Write) -> Result
     let trace =
         run::run(&emulated, &job, &interrupts.stop).map_err(|error| message(explained(&error, &target)))?;
     // From here on a signal ends this process at once, as does one that came too late for the command.
-    interrupts.attended.set(false);
-    if interrupts.stop.is_wanted() && trace.end != End::Interrupted {
+    let stop = interrupts.stop.clone();
+    drop(interrupts);
+    if stop.is_wanted() && trace.end != End::Interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let executable = cpu::executable(target.arch, emulated.shown, target.features);

@@ -2,15 +2,19 @@
 //!
 //! In: the options. Out: the tree, and a report in text or JSON.
 
+use super::terms::Stated;
+use super::watch::believed;
 use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
+use crate::args::pack::checking::Checking;
+use crate::args::pack::layout::Kind;
 use crate::cmd::failure::Failure;
 use crate::output::complaints::complaints;
 use deburr_cpu::Target;
 use deburr_pack::assemble::{
     Assembled, Laid, Mechanism, Request, Source, assemble, assemble_single, check_sources,
 };
-use deburr_pack::record::{Record, State};
+use deburr_pack::record::{CheckRecord, Record, State};
 use deburr_text::ShownPath as _;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,9 +25,15 @@ use std::time::{Duration, Instant};
 
 /// Runs the step.
 pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, Failure> {
-    let request = request(options).map_err(Failure::Message)?;
-    if !options.no_check && !options.variants.is_empty() {
-        check(&request)?;
+    let mut request = request(options).map_err(Failure::Message)?;
+    let is_checked = !options.checking.no_check;
+    if !options.variants.is_empty() {
+        match is_checked {
+            true => check(&mut request, &options.checking)?,
+            false => request.sources.iter_mut().for_each(|source| {
+                source.check = Some(CheckRecord { left_out: true, ..CheckRecord::default() });
+            }),
+        }
     }
     if let Some(program) = &options.layout.single_file {
         return single(options, &request, program, out);
@@ -33,13 +43,12 @@ pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, F
     match options.format {
         Format::Text => {
             text(out, &assembled, &options.output)?;
-            if options.no_check {
+            if !is_checked {
                 writeln!(out, "not checked: whether the trees are what their levels say")?;
             }
         }
         Format::Json => {
-            let checked = !options.no_check;
-            serde_json::to_writer_pretty(&mut *out, &Report { assembled: &assembled, checked })
+            serde_json::to_writer_pretty(&mut *out, &Report { assembled: &assembled, checked: is_checked })
                 .map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
@@ -56,7 +65,7 @@ fn single(
 ) -> Result<ExitCode, Failure> {
     let laid = assemble_single(request, program, &options.output)
         .map_err(|error| Failure::Message(error.to_string()))?;
-    let checked = !options.no_check;
+    let checked = !options.checking.no_check;
     match options.format {
         Format::Text => {
             let size = std::fs::metadata(&laid.path)?.len();
@@ -94,19 +103,28 @@ struct Report<'a> {
 /// How often a check of many files says how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// Refuses trees that are not what their levels say, and mentions those of no use.
-fn check(request: &Request) -> Result<(), Failure> {
+/// Refuses trees that are not what their levels say, and mentions those of no use and what is not decided.
+fn check(request: &mut Request, options: &Checking) -> Result<(), Failure> {
+    let stated = Stated::read(options).map_err(Failure::Message)?;
     // The report may be read by a program; these lines are for whoever packs.
     let say = |line: String| drop(writeln!(complaints(), "deburr: {line}"));
     let mut said = Instant::now();
-    let notes = check_sources(request, &mut |level, done, all| {
+    if let Some(line) = stated.in_force() {
+        say(line);
+    }
+    let sound = check_sources(request, &stated.terms(), &mut |level, done, all| {
         if said.elapsed() >= PROGRESS {
             said = Instant::now();
             say(format!("{level}: {done} of {all} files checked"));
         }
     });
-    for (level, below) in notes.map_err(|error| Failure::Message(error.to_string()))? {
+    let sound = sound.map_err(|error| Failure::Message(error.to_string()))?;
+    for (level, below) in sound.nothing_above {
         say(format!("{level}: no instruction needs more than {below}"));
+    }
+    for (source, check) in request.sources.iter_mut().zip(sound.checks) {
+        believed(&check).iter().for_each(|line| say(format!("{}: {line}", source.level)));
+        source.check = Some(check);
     }
     Ok(())
 }
@@ -114,6 +132,8 @@ fn check(request: &Request) -> Result<(), Failure> {
 fn request(options: &Assemble) -> Result<Request, String> {
     let mut request = Request {
         prefix: options.layout.prefix.clone(),
+        is_shared: options.layout.kind == Kind::Shared,
+        place: options.layout.place.clone(),
         is_split: options.layout.split,
         by_name: options.layout.by_name.clone(),
         by_loader: options.layout.by_loader.clone(),
@@ -124,7 +144,8 @@ fn request(options: &Assemble) -> Result<Request, String> {
         for variant in &record.variants {
             let reason = match variant.state {
                 State::Done => {
-                    request.sources.push(source(&variant.level, folder.join(&variant.tree))?);
+                    let source = source(&variant.level, folder.join(&variant.tree))?;
+                    request.sources.push(Source { check: variant.check.clone(), ..source });
                     continue;
                 }
                 State::Failed => "its build failed or did not end",
@@ -151,7 +172,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
 fn source(level: &str, tree: PathBuf) -> Result<Source, String> {
     let target =
         Target::parse(level).map_err(|error| format!("{level}: {error} (`deburr cpu` lists the names)"))?;
-    Ok(Source { level: level.to_owned(), arch: target.arch, features: target.features, tree })
+    Ok(Source { level: level.to_owned(), arch: target.arch, features: target.features, tree, check: None })
 }
 
 fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::Result<()> {
@@ -160,6 +181,7 @@ fn text(out: &mut dyn Write, assembled: &Assembled, output: &Path) -> std::io::R
             Mechanism::Launcher => "launcher",
             Mechanism::Loader => "dynamic loader",
             Mechanism::Table => "table, for deburr_select",
+            Mechanism::Tree => "in the tree of each level",
         };
         writeln!(out, "{}: {} ({mechanism})", laid.path.shown(), laid.levels.join(", "))?;
     }

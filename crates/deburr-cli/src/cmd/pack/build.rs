@@ -2,6 +2,7 @@
 //! standard output.
 
 use super::assemble;
+use super::terms::Stated;
 use super::watch::Watcher;
 use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
@@ -43,14 +44,18 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         take: options.take.clone(),
         wheel: None,
         fresh: options.fresh,
-        budget: options.budget,
+        no_check: options.checking.no_check,
     };
+    let stated = Stated::read(&options.checking).map_err(Failure::Message)?;
     let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
     let interrupts = Interrupts::heed_at_times(farewell)
         .map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
     let watcher = Watcher::new(&interrupts, options.quiet);
     let was_measured = Record::read(&options.output).is_ok_and(|record| !record.measured.is_empty());
-    let built = build(&request, &watcher);
+    if let Some(line) = stated.in_force() {
+        watcher.mention(&line);
+    }
+    let built = build(&request, &stated.terms(), &watcher);
     watcher.end();
     let record = match built {
         Ok(record) => record,
@@ -102,7 +107,7 @@ fn layout(options: &Build, dist: &Path) -> Assemble {
         variants: Vec::new(),
         output: dist.to_owned(),
         layout: options.layout.clone(),
-        no_check: false,
+        checking: options.checking.clone(),
         format: Format::Text,
     }
 }

@@ -5,6 +5,8 @@ mod build;
 mod measure;
 mod oci;
 mod selector;
+mod status;
+mod terms;
 mod watch;
 mod wheel;
 
@@ -20,6 +22,7 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Assemble(options) => assemble::run(options, out),
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
+        Step::Status(options) => status::run(options, out),
         Step::Wheel(options) => wheel::run(options, out),
         Step::Selector(options) => selector::run(options, out),
     }

@@ -6,6 +6,7 @@ use crate::output::complaints::complaints;
 use anstream::adapter::strip_str;
 use deburr_lab::measure::stop::Stop;
 use deburr_pack::build::{Event, Observer, Progress, Stage};
+use deburr_pack::record::CheckRecord;
 use deburr_text::ShownPath as _;
 use std::cell::RefCell;
 use std::io::Write;
@@ -42,11 +43,27 @@ impl Watcher {
         self.live.replace(None);
     }
 
-    fn mention(&self, message: &str) {
+    /// Says what is to be known, except where only faults are.
+    pub(super) fn mention(&self, message: &str) {
         if !self.quiet {
             self.say(message);
         }
     }
+
+    /// Says what a check has not decided, and what it was told to believe.
+    fn mention_believed(&self, level: &str, check: &CheckRecord) {
+        for line in believed(check) {
+            self.mention(&format!("{level}: {line}"));
+        }
+    }
+}
+
+/// What a check has not decided, and what it was told to believe, a line each.
+pub(super) fn believed(check: &CheckRecord) -> Vec<String> {
+    let accepted = check.accepted.iter().map(|fault| format!("accepted: {fault}"));
+    let guards = check.guards.iter().map(|place| format!("believed: the guard of {place}"));
+    let undecided = check.undecided.iter().map(|undecided| format!("undecided: {undecided}"));
+    accepted.chain(guards).chain(undecided).collect()
 }
 
 impl Observer for Watcher {
@@ -56,10 +73,15 @@ impl Observer for Watcher {
                 None => self.mention(&format!("{level}: building")),
                 live => drop(self.live.replace(live)),
             },
-            Event::Kept(level) => self.mention(&format!("{level}: unchanged since it was built")),
-            Event::Done(level, time) => {
+            Event::Kept(level, check) => {
+                self.mention(&format!("{level}: unchanged since it was built"));
+                self.mention_believed(level, check);
+            }
+            Event::Done(level, time, check) => {
                 self.end();
-                self.mention(&format!("{level}: built and checked, {:.1} s", time.as_secs_f64()));
+                let checked = if check.left_out { "built, not checked" } else { "built and checked" };
+                self.mention(&format!("{level}: {checked}, {:.1} s", time.as_secs_f64()));
+                self.mention_believed(level, check);
             }
             Event::Failed(level, reason, log, lines) => {
                 self.end();

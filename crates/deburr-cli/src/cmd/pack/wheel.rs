@@ -3,6 +3,7 @@
 //! In: the options. Out: the wheels; on the standard error what happens, and a report in text or JSON.
 
 use super::build::place;
+use super::terms::Stated;
 use super::watch::Watcher;
 use crate::args::format::Format;
 use crate::args::pack::wheel::{Fallback as FallbackOption, Schema, Wheel};
@@ -28,13 +29,15 @@ const SCHEMA_VERSION: u32 = 1;
 /// Runs the step.
 pub(super) fn run(options: &Wheel, out: &mut dyn Write) -> Result<ExitCode, Failure> {
     let time = time().map_err(Failure::Message)?;
+    let stated = Stated::read(&options.checking).map_err(Failure::Message)?;
     let BuiltWheels { wheels, mut left_out } = if options.variants.is_empty() {
-        match built_wheels(options)? {
+        match built_wheels(options, &stated)? {
             Some(found) => found,
             None => return Ok(ExitCode::from(INTERRUPTED)),
         }
     } else {
-        let wheels = options.variants.iter().map(|variant| named_wheel(variant));
+        let is_believed = options.checking.no_check;
+        let wheels = options.variants.iter().map(|variant| named_wheel(variant, is_believed));
         let wheels = wheels.collect::<Result<Vec<_>, _>>().map_err(Failure::Message)?;
         BuiltWheels { wheels, left_out: Vec::new() }
     };
@@ -52,9 +55,9 @@ pub(super) fn run(options: &Wheel, out: &mut dyn Write) -> Result<ExitCode, Fail
         keep: options.keep,
         output: options.output.clone(),
         time,
-        budget: options.budget,
     };
-    let mut written = write_wheels(&request).map_err(|error| Failure::Message(error.to_string()))?;
+    let mut written =
+        write_wheels(&request, &stated.terms()).map_err(|error| Failure::Message(error.to_string()))?;
     left_out.append(&mut written.left_out);
     written.left_out = left_out;
     match options.format {
@@ -86,11 +89,11 @@ fn level(option: &str, name: &str) -> Result<Target, String> {
 }
 
 /// A wheel that was built elsewhere, and its level.
-fn named_wheel(variant: &str) -> Result<LevelWheel, String> {
+fn named_wheel(variant: &str, is_believed: bool) -> Result<LevelWheel, String> {
     let Some((name, wheel)) = variant.split_once('=').filter(|(_, wheel)| !wheel.is_empty()) else {
         return Err(format!("--variant {variant}: expected LEVEL=WHEEL, such as x86-64-v3=dist/x-1.0-….whl"));
     };
-    Ok(LevelWheel { target: level("--variant", name)?, path: PathBuf::from(wheel), is_checked: false })
+    Ok(LevelWheel { target: level("--variant", name)?, path: PathBuf::from(wheel), is_checked: is_believed })
 }
 
 /// A wheel for each level, and the levels that have none.
@@ -100,7 +103,7 @@ struct BuiltWheels {
 }
 
 /// The wheels that the command made; `None` where the build was interrupted.
-fn built_wheels(options: &Wheel) -> Result<Option<BuiltWheels>, Failure> {
+fn built_wheels(options: &Wheel, stated: &Stated) -> Result<Option<BuiltWheels>, Failure> {
     let targets = options.levels.iter().map(|name| level("--levels", name));
     let targets = targets.collect::<Result<Vec<_>, _>>().map_err(Failure::Message)?;
     let (source, folder) = place(options.source.as_deref()).map_err(Failure::Message)?;
@@ -113,13 +116,16 @@ fn built_wheels(options: &Wheel) -> Result<Option<BuiltWheels>, Failure> {
         take: Vec::new(),
         wheel: Some(options.output.clone()),
         fresh: options.fresh,
-        budget: options.budget,
+        no_check: options.checking.no_check,
     };
     let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
     let interrupts = Interrupts::heed_at_times(farewell)
         .map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
     let watcher = Watcher::new(&interrupts, options.quiet);
-    let record = build(&request, &watcher);
+    if let Some(line) = stated.in_force() {
+        watcher.mention(&line);
+    }
+    let record = build(&request, &stated.terms(), &watcher);
     watcher.end();
     let record = match record {
         Ok(record) => record,

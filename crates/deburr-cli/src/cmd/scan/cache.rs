@@ -255,7 +255,7 @@ mod tests {
         }
         std::fs::write(&path, &whole).unwrap();
         assert!(cache.get(&key).is_some());
-        // The rows of another item are no answer.
+        // An entry answers for its own item alone.
         let other = cache.key("b.deb", "00");
         std::fs::create_dir_all(cache.path(&other).parent().unwrap()).unwrap();
         std::fs::rename(&path, cache.path(&other)).unwrap();

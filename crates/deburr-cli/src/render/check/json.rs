@@ -106,7 +106,7 @@ impl Json {
     }
 }
 
-/// The JSON Schema of version 1: that of version 2, and what differs merged into it.
+/// The JSON Schema of version 1: the schema of version 2 after the merge patch with the differences.
 pub(crate) fn schema_of_version_1() -> serde_json::Result<Value> {
     let mut schema = serde_json::from_str(include_str!("../../schema.json"))?;
     merge(&mut schema, serde_json::from_str(include_str!("../../schema-1.merge-patch.json"))?);

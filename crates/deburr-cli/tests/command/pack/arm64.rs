@@ -3,6 +3,7 @@
 //! The kernel starts AArch64 programs through qemu-user in a namespace of the test's own. Where it refuses, strace shows
 //! which of them the launcher executes.
 
+use super::tree_of;
 use crate::stderr;
 use deburr_test_support::{Scratch, emulating};
 use std::fs;
@@ -56,14 +57,19 @@ fn an_old_arm_program_gets_its_rewritten_form_where_the_cpu_has_lse() {
     let done = deburr(&top, &[&["pack", "assemble"], &variants[..], &["-o", "dist"]].concat());
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
 
-    let place = |level: &str| fs::canonicalize(scratch.join(format!("dist/bin-{level}/prog"))).unwrap();
+    let place = |level: &str| tree_of(&scratch.join("dist"), level).join("bin/prog").canonicalize().unwrap();
     for (cpu, level) in [("cortex-a53", "armv8-a"), ("neoverse-n1", "armv8-a+lse"), ("max", "armv8-a+lse")] {
         let launcher = scratch.join("dist/bin/prog");
         match emulating(cpu, None) {
             Ok(mut command) => {
                 let output = command.arg(&launcher).args(["one", "two"]).output().unwrap();
                 assert_eq!(output.status.code(), Some(7), "{cpu}: {output:?}");
-                let expected = format!("{}|{}|3\n", place(level).display(), launcher.display());
+                // argv[0] is the path of the variant, through the folder of the launcher.
+                let called =
+                    launcher.parent().unwrap().join("..").join(
+                        place(level).strip_prefix(scratch.join("dist").canonicalize().unwrap()).unwrap(),
+                    );
+                let expected = format!("{}|{}|3\n", place(level).display(), called.display());
                 assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{cpu}");
             }
             Err(_) => assert_eq!(executed(&scratch, cpu, &launcher), place(level), "{cpu}"),

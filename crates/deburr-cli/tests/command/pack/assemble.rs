@@ -1,5 +1,6 @@
 //! `deburr pack assemble` as a user meets it.
 
+use super::tree_of;
 use crate::{deburr, stderr};
 use deburr_test_support::Scratch;
 use std::fs;
@@ -161,7 +162,7 @@ fn an_original_and_its_rewritten_form_are_chosen_between_at_start() {
         let said = stderr(&on(&launcher));
         let (_, started) = said.lines().last().unwrap().split_once(": would start ").unwrap();
         let started = Path::new(started).canonicalize().unwrap();
-        assert_eq!(started, scratch.join("dist").join(format!("bin-{level}/prog")).canonicalize().unwrap());
+        assert_eq!(started, tree_of(&scratch.join("dist"), level).join("bin/prog").canonicalize().unwrap());
         // qemu-user does not carry on through an execve of another AArch64 file, so the test starts what was chosen.
         assert_eq!(on(&started).status.code(), Some(7), "{cpu}");
     }

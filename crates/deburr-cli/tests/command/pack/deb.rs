@@ -10,14 +10,19 @@ const LEVELS: [&str; 2] = ["x86-64-v1", "x86-64-v3"];
 
 /// A program, and a library of which it prints the level.
 fn tree(scratch: &Scratch, level: &str) {
-    let tree = scratch.join(level).join("usr");
+    tree_that_says(scratch, level, level);
+}
+
+/// A program and a library that say `label`, in a tree in `folder`.
+fn tree_that_says(scratch: &Scratch, folder: &str, label: &str) {
+    let tree = scratch.join(folder).join("usr");
     std::fs::create_dir_all(tree.join("bin")).unwrap();
     std::fs::create_dir_all(tree.join("lib")).unwrap();
     std::fs::write(tree.join("lib/data"), b"data").unwrap();
     let library = scratch.file("library.c", b"const char *name(void) { return LEVEL; }");
     let program = "#include <stdio.h>\nconst char *name(void); int main(void) { return puts(LEVEL) < 0 || puts(name()) < 0; }";
     let program = scratch.file("program.c", program.as_bytes());
-    let define = format!("-DLEVEL=\"{level}\"");
+    let define = format!("-DLEVEL=\"{label}\"");
     let search = format!("-L{}", tree.join("lib").display());
     let runpath = "-Wl,-rpath,$ORIGIN/../lib";
     let (lib, bin) = (tree.join("lib/libname.so"), tree.join("bin/prog"));
@@ -48,6 +53,16 @@ fn files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Runs the example.
+fn build_packages(dist: &Path, version: &str, folder: &Path) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pack-deb/build.sh");
+    let mut build = Command::new(script);
+    build.arg(dist).args(["prog", version, "Some One <some.one@example.org>"]);
+    std::fs::create_dir_all(folder).unwrap();
+    let output = build.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
 #[test]
 fn package_of_a_level_adds_its_variants_to_a_base_that_works_alone() {
     let scratch = Scratch::new("pack-deb");
@@ -64,24 +79,29 @@ fn package_of_a_level_adds_its_variants_to_a_base_that_works_alone() {
     let mut sorted = [&both[..], &[PathBuf::from("deburr-pack.json")]].concat();
     sorted.sort();
     assert_eq!(sorted, files(&whole), "each file is in one package");
-    assert_eq!(
-        files(&dist.join("x86-64-v3")),
-        ["usr/bin-x86-64-v3/prog", "usr/lib/glibc-hwcaps/x86-64-v3/libname.so"].map(PathBuf::from)
-    );
+    let tree = super::tree_of(&dist.join("x86-64-v3"), "x86-64-v3");
+    let place = tree.strip_prefix(dist.join("x86-64-v3")).unwrap();
+    let of_level =
+        ["x86-64-v3/bin/prog", "x86-64-v3/lib/data", "x86-64-v3/lib/libname.so", "x86-64-v3_whole"];
+    let expected = of_level.map(|path| place.parent().unwrap().join(path));
+    assert!(place.starts_with("usr/lib/prog"), "{place:?}");
+    assert_eq!(files(&dist.join("x86-64-v3")), expected);
 
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pack-deb/build.sh");
-    let mut build = Command::new(script);
-    build.arg(&dist).args(["prog", "1.0-1", "Some One <some.one@example.org>"]);
     let folder = scratch.join("debs");
-    std::fs::create_dir(&folder).unwrap();
-    let output = build.current_dir(&folder).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    build_packages(&dist, "1.0-1", &folder);
     let (base, level) = (folder.join("prog_1.0-1_amd64.deb"), folder.join("prog-x86-64-v3_1.0-1_amd64.deb"));
-    let fields = ["Package", "Depends", "Architecture"];
-    let output = Command::new("dpkg-deb").arg("-f").arg(&level).args(fields).output().unwrap();
+    let fields = |package: &Path| {
+        let names = ["Package", "Depends", "Breaks", "Architecture"];
+        let output = Command::new("dpkg-deb").arg("-f").arg(package).args(names).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
     assert_eq!(
-        String::from_utf8(output.stdout).unwrap(),
-        "Package: prog-x86-64-v3\nDepends: prog (= 1.0-1)\nArchitecture: amd64\n"
+        fields(&level),
+        "Package: prog-x86-64-v3\nDepends: prog (= 1.0-1), libc6\nBreaks: prog (<< 1.0-1), prog (>> 1.0-1)\nArchitecture: amd64\n"
+    );
+    assert_eq!(
+        fields(&base),
+        "Package: prog\nDepends: libc6\nBreaks: prog-x86-64-v3 (<< 1.0-1), prog-x86-64-v3 (>> 1.0-1)\nArchitecture: amd64\n"
     );
 
     let root = scratch.join("root");
@@ -93,6 +113,144 @@ fn package_of_a_level_adds_its_variants_to_a_base_that_works_alone() {
     unpack(&level, &root);
     let said = String::from_utf8(run(&root, None).stdout).unwrap();
     assert_eq!(said, format!("{library}\n{library}\n"));
-    let said = String::from_utf8(run(&root, Some("x86-64-v1")).stdout).unwrap();
-    assert_eq!(said, format!("x86-64-v1\n{library}\n"));
+    assert_eq!(run(&root, Some("x86-64-v1")).stdout, b"x86-64-v1\nx86-64-v1\n");
+}
+
+/// Two versions of a program as packages: of each the base and that of the level, in this order.
+fn versions(scratch: &Scratch) -> [[PathBuf; 2]; 2] {
+    let folder = scratch.join("debs");
+    ["1.0-1", "2.0-1"].map(|version| {
+        let variants = LEVELS.map(|level| {
+            let tree = format!("{version}/{level}");
+            tree_that_says(scratch, &tree, &format!("{version}-{level}"));
+            format!("--variant={level}={}", scratch.join(&tree).display())
+        });
+        let dist = scratch.join(format!("{version}/dist"));
+        let to = dist.to_str().unwrap();
+        let output = deburr(&["pack", "assemble", "--split", &variants[0], &variants[1], "-o", to]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        build_packages(&dist, version, &folder);
+        ["prog", "prog-x86-64-v3"].map(|name| folder.join(format!("{name}_{version}_amd64.deb")))
+    })
+}
+
+/// A root folder with the database of dpkg.
+fn empty_root(root: &Path) {
+    for folder in ["info", "updates", "triggers"] {
+        std::fs::create_dir_all(root.join("var/lib/dpkg").join(folder)).unwrap();
+    }
+    std::fs::write(root.join("var/lib/dpkg/status"), "").unwrap();
+}
+
+/// dpkg on a root folder of its own, whatever it says of what the packages need of others. It does not wait for the disk.
+fn dpkg(root: &Path) -> Command {
+    let mut command = Command::new("dpkg");
+    command.arg(format!("--root={}", root.display()));
+    command.args([
+        "--log=/dev/null",
+        "--force-depends",
+        "--force-not-root",
+        "--force-unsafe-io",
+        "--auto-deconfigure",
+    ]);
+    command
+}
+
+/// The build that runs: the program and its library are of one.
+fn whole(root: &Path) -> String {
+    let output = run(root, None);
+    let said = String::from_utf8(output.stdout.clone()).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines.len() == 2 && lines[0] == lines[1], "{output:?}");
+    lines[0].to_owned()
+}
+
+fn best_here() -> &'static str {
+    let runs_v3 = Target::parse("x86-64-v3").unwrap().features.is_subset(host().unwrap().features);
+    if runs_v3 { "x86-64-v3" } else { "x86-64-v1" }
+}
+
+#[test]
+fn packages_are_upgraded_in_any_order_and_removed_without_a_trace() {
+    let scratch = Scratch::new("pack-deb-upgrade");
+    let [one, two] = versions(&scratch);
+    for order in [[0, 1], [1, 0]] {
+        let root = scratch.join(format!("root-{}", order[0]));
+        empty_root(&root);
+        let done = |command: &mut Command| {
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", stderr(&output));
+        };
+        done(dpkg(&root).arg("--install").args(&one));
+        assert_eq!(whole(&root), format!("1.0-1-{}", best_here()));
+        done(dpkg(&root).arg("--unpack").arg(&two[order[0]]));
+        let between = whole(&root);
+        assert!(between.ends_with("x86-64-v1"), "{between}");
+        done(dpkg(&root).arg("--unpack").arg(&two[order[1]]));
+        done(dpkg(&root).args(["--configure", "-a"]));
+        assert_eq!(whole(&root), format!("2.0-1-{}", best_here()));
+        done(dpkg(&root).args(["--remove", "prog-x86-64-v3"]));
+        assert_eq!(whole(&root), "2.0-1-x86-64-v1");
+        done(dpkg(&root).args(["--purge", "prog"]));
+        let left: Vec<PathBuf> =
+            files(&root).into_iter().filter(|file| !file.starts_with("var/lib/dpkg")).collect();
+        assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
+    }
+}
+
+#[test]
+#[ignore = "lintian has 160 packages below it; `cargo xtask nightly` runs it"]
+fn lintian_finds_no_error_in_the_packages_of_the_example() {
+    let scratch = Scratch::new("pack-deb-lintian");
+    for package in &versions(&scratch)[0] {
+        // That the library of the test is in /usr/lib, executable and not stripped is its own.
+        let mine = "shared-library-is-executable,unstripped-binary-or-object,lacks-ldconfig-trigger";
+        let output = Command::new("lintian")
+            .args(["--allow-root", "--suppress-tags", mine])
+            .arg(package)
+            .output()
+            .unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+        assert!(!said.lines().any(|line| line.starts_with("E: ")), "{said}");
+        for tag in ["non-standard-dir-in-usr", "file-in-unusual-dir"] {
+            assert!(!said.contains(tag), "{said}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "kills dpkg at each of its steps, a minute; `cargo xtask nightly` runs it"]
+fn an_upgrade_that_is_killed_at_any_step_leaves_a_whole_old_or_a_whole_new_program() {
+    let scratch = Scratch::new("pack-deb-killed");
+    let [one, two] = versions(&scratch);
+    let installed = scratch.join("installed");
+    empty_root(&installed);
+    assert!(dpkg(&installed).arg("--install").args(&one).output().unwrap().status.success());
+    let mut steps = 0;
+    for package in &two {
+        for step in 1.. {
+            let root = scratch.join("root");
+            assert!(Command::new("cp").arg("-a").args([&installed, &root]).status().unwrap().success());
+            let traced = "rename,unlink,rmdir,symlink,link";
+            let mut command = Command::new("strace");
+            command.args(["-o", "/dev/null", "-e", &format!("trace={traced}")]);
+            command.args(["-e", &format!("inject={traced}:signal=KILL:when={step}")]);
+            let unpack = dpkg(&root);
+            command.arg(unpack.get_program()).args(unpack.get_args());
+            let output = command.arg("--unpack").arg(package).output().unwrap();
+            whole(&root);
+            if output.status.success() {
+                assert!(step > 20, "dpkg was killed {step} times");
+                break;
+            }
+            steps += 1;
+            // What was begun is finished by the next run.
+            let again = dpkg(&root).arg("--install").args(&two).output().unwrap();
+            assert!(again.status.success(), "step {step}: {}", stderr(&again));
+            assert_eq!(whole(&root), format!("2.0-1-{}", best_here()));
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+        std::fs::remove_dir_all(scratch.join("root")).unwrap();
+    }
+    assert!(steps > 40, "{steps}");
 }

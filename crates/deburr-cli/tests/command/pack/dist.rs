@@ -1,6 +1,7 @@
 //! `deburr pack build --dist` on whole projects in five languages: one command, and each level runs from the result.
 
 use super::select::{example, java_headers, selector, tool};
+use super::tree_of;
 use crate::{stderr, stdout};
 use deburr_test_support::Scratch;
 use std::fs;
@@ -46,7 +47,7 @@ fn both_levels_run(command: impl Fn() -> Command) {
 }
 
 #[test]
-fn program_in_cpp_gets_its_libraries_from_the_folders_of_the_loader() {
+fn program_in_cpp_gets_its_libraries_from_its_own_tree_or_from_the_folders_of_the_loader() {
     let scratch = Scratch::new("pack-dist-cpp");
     for name in ["first", "second"] {
         let source = format!("{LEVEL}extern \"C\" const char *{name}() {{ return LEVEL; }}\n");
@@ -63,9 +64,19 @@ fn program_in_cpp_gets_its_libraries_from_the_folders_of_the_loader() {
     let said = packed(&scratch, "make install");
     assert!(said.contains("bin/app: x86-64-v1, x86-64-v3 (launcher)"), "{said}");
     assert!(!said.contains("not checked"), "{said}");
+    assert!(said.contains("lib/libsecond.so.1: x86-64-v1, x86-64-v3 (in the tree of each level)"), "{said}");
+    let best = best();
+    for level in ["x86-64-v1", best] {
+        let mut command = Command::new(scratch.join("dist/bin/app"));
+        let output = tool(command.env("DEBURR_LEVEL", level));
+        assert_eq!(stdout(&output).trim(), format!("{level} {level} {level}"));
+    }
+    let mut assemble = Command::new(crate::program());
+    assemble.args(["pack", "assemble", "--layout", "shared", "-o"]).arg(scratch.join("shared"));
+    let said = stdout(&tool(assemble.arg(scratch.join("pack"))));
     assert!(said.contains("lib/libsecond.so.1: x86-64-v1, x86-64-v3 (dynamic loader)"), "{said}");
-    let program = scratch.join("dist/bin/app");
-    let (best, high) = (best(), scratch.join("dist/lib/glibc-hwcaps/x86-64-v3/libfirst.so.1"));
+    let program = scratch.join("shared/bin/app");
+    let high = scratch.join("shared/lib/glibc-hwcaps/x86-64-v3/libfirst.so.1");
     assert!(high.is_file());
     for level in ["x86-64-v1", best] {
         let mut command = Command::new(&program);
@@ -79,7 +90,7 @@ fn program_in_cpp_gets_its_libraries_from_the_folders_of_the_loader() {
         assert_eq!(is_high, best == "x86-64-v3", "{opened}");
     }
     let mut command = Command::new("qemu-x86_64");
-    let low = command.args(["-cpu", "Nehalem"]).arg(scratch.join("dist/bin-x86-64-v1/app"));
+    let low = command.args(["-cpu", "Nehalem"]).arg(scratch.join("shared/bin-x86-64-v1/app"));
     assert_eq!(stdout(&tool(low)).trim(), "x86-64-v1 x86-64-v1 x86-64-v1");
 }
 
@@ -228,8 +239,9 @@ fn options_of_the_layout_mean_the_same_as_for_assemble() {
     scratch.file("src/alone.c", alone.as_bytes());
     let pack = scratch.join("pack");
     for (name, options) in [
-        ("patterns", &["--by-name", "lib/libx*", "--by-loader", "plugins/*"][..]),
-        ("split", &["--split"]),
+        ("shared", &["--layout", "shared"][..]),
+        ("patterns", &["--layout", "shared", "--by-name", "lib/libx*", "--by-loader", "plugins/*"]),
+        ("split", &["--split", "--place", "libexec/app"]),
         ("prefix", &["--prefix", "/opt/app"]),
         ("single", &["--single-file", "bin/alone"]),
     ] {
@@ -249,8 +261,12 @@ fn options_of_the_layout_mean_the_same_as_for_assemble() {
     }
     assert!(is_there(&scratch.join("patterns-1/lib/libx.so.1.deburr")));
     assert!(is_there(&scratch.join("patterns-1/plugins/glibc-hwcaps/x86-64-v3/p.so")));
-    assert!(is_there(&scratch.join("split-1/x86-64-v3/bin-x86-64-v3/app")));
-    assert!(!is_there(&scratch.join("split-1/base/bin-x86-64-v3")));
+    assert!(is_there(&scratch.join("shared-1/bin-x86-64-v3/app")));
+    let split = tree_of(&scratch.join("split-1/x86-64-v3/libexec/app"), "x86-64-v3");
+    let of_base =
+        scratch.join("split-1/base").join(split.strip_prefix(scratch.join("split-1/x86-64-v3")).unwrap());
+    assert!(is_there(&split.join("bin/app")) && !is_there(&of_base));
+    assert!(is_there(&of_base.with_file_name("x86-64-v1").join("lib/libx.so.1")));
     both_levels_run(|| {
         let mut single = Command::new(scratch.join("single-1"));
         single.env("DEBURR_CACHE", "");
@@ -263,6 +279,20 @@ fn options_of_the_layout_mean_the_same_as_for_assemble() {
     let refused = build.args(["--dist", "../none", "--", "sh", "-ec", THREE]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("--prefix / instead of /bin"), "{}", stderr(&refused));
+}
+
+#[test]
+fn cpu_demands_what_its_code_uses_and_not_what_a_virtual_machine_hides() {
+    let scratch = Scratch::new("pack-dist-cpu");
+    program(&scratch, &format!("{LEVEL}#include <stdio.h>\nint main(void) {{ puts(LEVEL); return 0; }}\n"));
+    let output = build(&scratch, "x86-64-v1,skylake", COMPILE);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let hidden = "Skylake-Client,-xsavec,-xsaveopt,-rdrand,-rdseed,-smap,-fsgsbase,-invpcid";
+    for (cpu, level) in [("Skylake-Client", "x86-64-v3"), (hidden, "x86-64-v3"), ("Nehalem", "x86-64-v1")] {
+        let mut command = Command::new("qemu-x86_64");
+        let output = tool(command.args(["-cpu", cpu]).arg(scratch.join("dist/bin/app")));
+        assert_eq!(stdout(&output).trim(), level, "{cpu}");
+    }
 }
 
 #[test]

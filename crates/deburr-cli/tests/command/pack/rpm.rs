@@ -70,15 +70,30 @@ fn packages_of_rpm_hold_the_base_and_what_one_level_adds() {
     let [base, level] = packages(&scratch);
     let mut files = asked(&base, "-l");
     files.sort();
-    let expected = ["-x86-64-v1", "-x86-64-v1/prog", "/prog"].map(|name| format!("/usr/bin{name}"));
-    assert_eq!(files[..3], expected);
-    assert_eq!(files[3..], ["/usr/lib/data", "/usr/lib/libname.so"]);
+    assert_eq!(files[..3], ["/usr/bin/prog", "/usr/lib/data", "/usr/lib/libname.so"]);
+    let below = |files: &[String], name: &str| {
+        let below = files.iter().filter_map(|file| file.strip_prefix("/usr/libexec/prog"));
+        let id = below
+            .clone()
+            .filter(|below| !below.starts_with("/start"))
+            .max_by_key(|below| below.len())
+            .unwrap();
+        let id: String = id.chars().take(13).collect();
+        let expected = ["", "/bin", "/bin/prog", "/lib", "/lib/data", "/lib/libname.so"];
+        let expected: Vec<String> = expected.map(|path| format!("{id}/{name}{path}")).into();
+        let found: Vec<&str> = below
+            .filter(|below| below.starts_with(&format!("{id}/{name}/")) || *below == format!("{id}/{name}"))
+            .collect();
+        assert_eq!(found, expected, "{files:?}");
+        id
+    };
+    let id = below(&files, "x86-64-v1");
+    assert!(files.contains(&"/usr/libexec/prog/start/bin/prog".to_owned()), "{files:?}");
     let mut files = asked(&level, "-l");
     files.sort();
-    let expected =
-        ["", "/x86-64-v3", "/x86-64-v3/libname.so"].map(|name| format!("/usr/lib/glibc-hwcaps{name}"));
-    assert_eq!(files[..2], ["/usr/bin-x86-64-v3", "/usr/bin-x86-64-v3/prog"]);
-    assert_eq!(files[2..], expected);
+    assert_eq!(below(&files, "x86-64-v3"), id);
+    assert!(files.contains(&format!("/usr/libexec/prog{id}/x86-64-v3_whole")), "{files:?}");
+    assert!(asked(&base, "--conflicts").contains(&"prog-x86-64-v3 < 1.0-1".to_owned()));
     assert!(asked(&level, "--requires").contains(&"prog = 1.0-1".to_owned()));
     assert!(asked(&base, "--recommends").contains(&"prog-x86-64-v3 = 1.0-1".to_owned()));
     assert!(asked(&base, "--provides").contains(&"libname.so()(64bit)".to_owned()));
@@ -94,7 +109,7 @@ fn packages_of_rpm_hold_the_base_and_what_one_level_adds() {
     assert!(!run(&root, Some("x86-64-v3")).status.success());
     unpack(&level, &root);
     assert_eq!(stdout(&run(&root, None)), format!("{best}\n{best}\n"));
-    assert_eq!(stdout(&run(&root, Some("x86-64-v1"))), format!("x86-64-v1\n{best}\n"));
+    assert_eq!(stdout(&run(&root, Some("x86-64-v1"))), "x86-64-v1\nx86-64-v1\n");
 }
 
 /// `rpm` on a root folder of its own, for which it needs the right to change its root.
@@ -122,12 +137,12 @@ fn packages_of_rpm_are_installed_and_removed_together_and_the_level_not_without_
     assert_eq!(stdout(&run(&root, Some("x86-64-v1"))).lines().next(), Some("x86-64-v1"));
     let needed = rpm(&root, &["-e", "--test", "prog"], &[]);
     assert!(!needed.status.success() && stderr(&needed).contains("is needed by"), "{}", stderr(&needed));
-    for (package, folder, others) in
-        [("prog-x86-64-v3", "usr/bin-x86-64-v3", true), ("prog", "usr/bin-x86-64-v1", false)]
-    {
+    let trees = ["x86-64-v3", "x86-64-v1"].map(|level| super::tree_of(&root, level));
+    for (package, folder, others) in [("prog-x86-64-v3", &trees[0], true), ("prog", &trees[1], false)] {
         let removed = rpm(&root, &["-e", package], &[]);
         assert!(removed.status.success(), "{}", stderr(&removed));
-        assert!(!root.join(folder).exists(), "{package}");
+        assert!(!folder.exists(), "{package}");
         assert_eq!(root.join("usr/bin/prog").exists(), others, "{package}");
     }
+    assert!(!root.join("usr/libexec/prog").exists(), "nothing is left");
 }

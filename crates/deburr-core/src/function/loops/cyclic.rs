@@ -8,8 +8,8 @@ use crate::function::block::Paths;
 /// The number of a block that was not met yet.
 const NEW: usize = usize::MAX;
 
-/// Whether control can come back to each block. Indirect jumps lead to the blocks that nothing else leads to, all by way of one node
-/// after the last block.
+/// Whether control can come back to each block. Indirect jumps lead to the blocks without predecessors, all through one node that is
+/// numbered after the last block.
 pub(super) fn cyclic(paths: &impl Paths) -> Vec<bool> {
     let hub = paths.count();
     let next = |block: usize, index: usize| {

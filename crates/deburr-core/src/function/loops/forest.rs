@@ -98,7 +98,8 @@ fn entries(graph: &Graph) -> Vec<usize> {
     entries
 }
 
-/// For each block, a header nearer to that of the outermost loop that is known around it so far; at that one, itself.
+/// A parent for each block. Parents lead to the header of the outermost loop that is known around the block so far; that header is its
+/// own parent.
 struct Merged(Vec<usize>);
 
 impl Merged {

@@ -14,6 +14,7 @@ pub(crate) use outline::Outline;
 
 #[cfg(test)]
 mod tests {
+    use crate::engine::random::draws;
     use crate::function::block::{Block, Graph};
 
     pub(super) fn graph(successors: &[&[usize]]) -> Graph {
@@ -24,13 +25,9 @@ mod tests {
         graph
     }
 
-    /// A graph like that of code: `count` blocks with up to two successors, one of them often the next block.
+    /// A graph as compilers make them: `count` blocks with up to two successors, often the next block among them.
     pub(super) fn random(seed: u64, count: usize) -> Graph {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut draw = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut draw = draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let successors: Vec<Vec<usize>> = (0..count)
             .map(|block| {
                 let mut next = Vec::new();

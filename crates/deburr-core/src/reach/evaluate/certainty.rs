@@ -5,7 +5,7 @@
 //! whichever way a doubtful branch takes (Ferrante, Ottenstein and Warren, TOPLAS 1987).
 
 use super::run::{Certainty, Context, ContextId, Node, Run, Way};
-use crate::engine::dominators::{Digraph, Dominators};
+use crate::engine::dominators::{Digraph, Dominators, Edges};
 use crate::engine::solver::NodeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,28 +14,6 @@ struct PostDominators {
     /// Sorted; a place is an index into them.
     nodes: Vec<NodeId>,
     dominators: Dominators,
-}
-
-/// The ways between the blocks of a context, against the direction of control. By place.
-struct Against {
-    /// Where control comes from.
-    before: Vec<Vec<usize>>,
-    /// Where it goes.
-    after: Vec<Vec<usize>>,
-}
-
-impl Digraph for Against {
-    fn count(&self) -> usize {
-        self.after.len()
-    }
-
-    fn after(&self, place: usize) -> &[usize] {
-        self.before.get(place).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    fn before(&self, place: usize) -> &[usize] {
-        self.after.get(place).map(Vec::as_slice).unwrap_or_default()
-    }
 }
 
 impl PostDominators {
@@ -48,17 +26,9 @@ impl PostDominators {
     ) -> PostDominators {
         let place = |node: &NodeId| nodes.binary_search(node).ok();
         let after = |node: &NodeId| next.get(node).into_iter().flatten().filter_map(place).collect();
-        let after: Vec<Vec<usize>> = nodes.iter().map(after).collect();
-        let mut before = vec![Vec::new(); nodes.len()];
-        for (from, to) in
-            after.iter().enumerate().flat_map(|(from, all)| all.iter().map(move |&to| (from, to)))
-        {
-            if let Some(before) = before.get_mut(to) {
-                before.push(from);
-            }
-        }
+        let ways = Edges::of(nodes.iter().map(after).collect());
         let may_end = |place: &usize| nodes.get(*place).is_some_and(|node| may_end.contains(node));
-        let goes_nowhere = |place: &usize| after.get(*place).is_none_or(Vec::is_empty);
+        let goes_nowhere = |place: &usize| ways.after(*place).is_empty();
         let mut ends: Vec<usize> =
             (0..nodes.len()).filter(|place| may_end(place) || goes_nowhere(place)).collect();
         let mut ending = vec![false; nodes.len()];
@@ -66,14 +36,14 @@ impl PostDominators {
         while let Some(place) = pending.pop() {
             if let Some(ending) = ending.get_mut(place).filter(|ending| !**ending) {
                 *ending = true;
-                pending.extend(before.get(place).into_iter().flatten());
+                pending.extend(ways.before(place));
             }
         }
         // What also leads to a loop without an end meets nothing there.
         let ends_at = |place: &usize| ending.get(*place) == Some(&true);
-        let leads_to_loop = |place: &usize| after.get(*place).is_some_and(|all| !all.iter().all(ends_at));
+        let leads_to_loop = |place: &usize| !ways.after(*place).iter().all(ends_at);
         ends.extend((0..nodes.len()).filter(|place| ends_at(place) && leads_to_loop(place)));
-        let dominators = Dominators::of(&Against { before, after }, &ends);
+        let dominators = Dominators::of(&ways.reversed(), &ends);
         PostDominators { nodes, dominators }
     }
 

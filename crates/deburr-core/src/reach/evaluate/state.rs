@@ -1,6 +1,7 @@
 //! What is known at a place of a function: registers, flags, its own frame, and what the path has stored in callers' frames.
 
 use crate::engine::domain::Domain;
+use crate::engine::sorted::SortedMap;
 use crate::insn::operations::VECTORS;
 use crate::reach::memory::{composed, part_of};
 use crate::reach::value::condition::{Comparison, Flags};
@@ -103,8 +104,8 @@ pub(crate) struct State {
     pub flags: Flags,
     /// What flags compare with one of a few numbers, and how.
     pub compared: Option<(Holder, Comparison)>,
-    /// Sorted: registers, what each was loaded from, and bytes, where that still holds the same. Few registers at a time.
-    pub origins: Vec<(u8, Holder, u8)>,
+    /// What registers were loaded from, and bytes, where that still holds the same. Of few at a time.
+    pub origins: SortedMap<u8, (Holder, u8)>,
     pub slots: Vec<Slot>,
     /// Words of the file's data that this path has stored to or compared, and no call since may have written. What another thread
     /// stores in between is what it stores for every reader.
@@ -121,7 +122,7 @@ impl State {
             vectors: [[Value::TOP; 2]; 32],
             flags: Flags::Unknown(Value::TOP),
             compared: None,
-            origins: Vec::new(),
+            origins: SortedMap::default(),
             slots: Vec::new(),
             words: Vec::new(),
             effects: Vec::new(),
@@ -154,23 +155,20 @@ impl State {
 
     /// What a register was loaded from, and bytes.
     pub(crate) fn origin(&self, number: u8) -> Option<(Holder, u8)> {
-        self.origins.iter().find(|it| it.0 == number).map(|&(_, holder, size)| (holder, size))
+        self.origins.get(number).copied()
     }
 
     /// A register was loaded from somewhere.
     pub(crate) fn set_origin(&mut self, number: u8, origin: Option<(Holder, u8)>) {
-        let index = self.origins.partition_point(|it| it.0 < number);
-        if self.origins.get(index).is_some_and(|it| it.0 == number) {
-            self.origins.remove(index);
-        }
-        if let Some((holder, size)) = origin {
-            self.origins.insert(index, (number, holder, size));
+        match origin {
+            Some(origin) => self.origins.insert(number, origin),
+            None => self.origins.remove(number),
         }
     }
 
     /// Registers no longer hold what these places do.
     fn forget_origins(&mut self, is_gone: impl Fn(Holder) -> bool) {
-        self.origins.retain(|&(_, holder, _)| !is_gone(holder));
+        self.origins.retain(|_, (holder, _)| !is_gone(*holder));
     }
 
     pub(crate) fn vector(&self, number: u8) -> [Value; 2] {
@@ -195,7 +193,7 @@ impl State {
                 *register = value;
             }
         }
-        self.origins.retain(|&(number, ..)| clobbers >> number & 1 == 0);
+        self.origins.retain(|number, _| clobbers >> number & 1 == 0);
         for (number, vector) in self.vectors.iter_mut().enumerate() {
             if clobbers >> (usize::from(VECTORS) + number) & 1 == 1 {
                 *vector = [value; 2];
@@ -383,7 +381,7 @@ impl State {
             changed = true;
         }
         let known = self.origins.len();
-        self.origins.retain(|origin| other.origins.contains(origin));
+        self.origins.retain(|number, origin| other.origins.get(number) == Some(origin));
         changed |= self.origins.len() < known;
         changed |= merge_effects(&mut self.effects, &other.effects, pool, how);
         changed |= merge_words(&mut self.words, &other.words, pool, how);

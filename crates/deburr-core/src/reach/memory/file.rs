@@ -404,10 +404,8 @@ impl<'f, 'a> File<'f, 'a> {
     /// The pointers that an object holds from the start.
     pub(crate) fn pointers_in(&self, places: &Places, address: u64) -> Vec<u64> {
         let (start, end) = self.extent(places, address);
-        let cells = &self.linkage.cells;
-        let first = cells.partition_point(|cell| self.address(cell.at) < start);
-        let inside = cells.get(first..).unwrap_or_default().iter();
-        inside.take_while(|cell| self.address(cell.at) < end).map(|cell| self.address(cell.to)).collect()
+        let inside = Extent { start: self.svma(start), end: self.svma(end) };
+        self.linkage.cells_in(inside).iter().map(|cell| self.address(cell.to)).collect()
     }
 
     /// The block that begins at an address.

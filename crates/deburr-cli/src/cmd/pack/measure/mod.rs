@@ -31,8 +31,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The variable that the launcher honours.
+/// The variable by which a launcher selects a variant.
 const LEVEL: &str = "DEBURR_LEVEL";
+/// The variable and the value by which a launcher starts nothing, and fails.
+const START_NOTHING: (&str, &str) = ("DEBURR_EXPLAIN", "exit");
 /// What stands for the tree of a level, and for its name.
 const TREE_PLACE: &str = "{tree}";
 const LEVEL_PLACE: &str = "{level}";
@@ -156,7 +158,7 @@ struct Workload<'o> {
 
 /// What is measured, in messages.
 const COMMAND: &str = "the command";
-/// A level that no launcher has, and that has no tree.
+/// A level that has no tree.
 const NO_LEVEL: &str = "no-such-level";
 
 impl<'o> Workload<'o> {
@@ -165,8 +167,8 @@ impl<'o> Workload<'o> {
         Workload { options, record, stop, is_assembled }
     }
 
-    /// Makes sure that the level makes a difference to what the command runs: it succeeds with one that there is, and
-    /// fails with one that there is not.
+    /// Makes sure that the level makes a difference to what the command runs: it succeeds with one that there is, and fails
+    /// where launchers start nothing, or where there is no tree.
     fn check(&self, level: &Candidate) -> Result<(), String> {
         let Measure { folder, trial, command, .. } = self.options;
         if trial.ignore_failure {
@@ -187,11 +189,11 @@ impl<'o> Workload<'o> {
             ));
         }
         self.around("--setup", &trial.setup)?;
-        let run = |level: &str| {
+        let run = |task: Result<Task, String>| {
             self.around("--prepare", &trial.prepare)?;
-            self.run(self.task(level)?)
+            self.run(task?)
         };
-        let (with, without) = (run(&level.level), run(NO_LEVEL));
+        let (with, without) = (run(self.task(&level.level)), run(self.task_of_nothing(&level.level)));
         self.around("--cleanup", &trial.cleanup)?;
         let with = with?;
         if with != End::Status(0) {
@@ -202,8 +204,10 @@ impl<'o> Workload<'o> {
         if without == End::Status(0) {
             return Err(match self.is_assembled {
                 true => format!(
-                    "the command starts nothing that {LEVEL} selects: with {LEVEL}={NO_LEVEL} it succeeds, and no launcher would. \
+                    "the command starts nothing that {LEVEL} selects: with {}={} it succeeds, and no launcher would. \
                      Start a program of {}",
+                    START_NOTHING.0,
+                    START_NOTHING.1,
                     folder.shown()
                 ),
                 false => format!(
@@ -257,6 +261,15 @@ impl<'o> Workload<'o> {
     /// One run of the command.
     fn task(&self, level: &str) -> Result<Task, String> {
         self.split(COMMAND, self.command(level)?, vec![(LEVEL.into(), level.into())])
+    }
+
+    /// A run of the command that can only fail where it runs a variant.
+    fn task_of_nothing(&self, level: &str) -> Result<Task, String> {
+        if !self.is_assembled {
+            return self.task(NO_LEVEL);
+        }
+        let (name, value) = START_NOTHING;
+        self.split(COMMAND, self.command(level)?, vec![(name.into(), value.into())])
     }
 
     /// A command as it is to be run: by a shell, or by itself.

@@ -59,6 +59,14 @@ pub(super) fn walk(root: &Path) -> Result<Entries, String> {
         if path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".wh.")) {
             return refuse("a name that begins with .wh. deletes files in an image; rename it");
         }
+        // What is built by an ordinary user is to be root's; what was given to another one is not.
+        let is_another_s = ![0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        if metadata.mode() & 0o6000 != 0 && !metadata.is_symlink() && is_another_s {
+            return refuse(&format!(
+                "it is set-user-ID or set-group-ID and belongs to user {}; it would become root's: change its owner or its mode",
+                metadata.uid()
+            ));
+        }
         let kind = if metadata.is_dir() {
             Kind::Folder
         } else if metadata.is_symlink() {

@@ -6,7 +6,7 @@ use super::tree::{Entries, Kind, walk};
 use crate::args::pack::oci::Oci;
 use crate::input::mapped::Bytes;
 use deburr_cpu::{Arch, Target, levels, smallest_level};
-use deburr_pack::check::check_file;
+use deburr_pack::check::{Terms, check_file};
 use deburr_pack::record::{Record, State};
 use deburr_package::layout::Platform;
 use deburr_text::ShownPath as _;
@@ -113,10 +113,13 @@ impl Variant {
             if !is_linked(&bytes) {
                 continue;
             }
-            let checked = check_file(path.clone(), &bytes, (&self.target, None));
+            let checked = check_file(path, &bytes, &self.target, &Terms::STRICT);
             let (level, _) = smallest_level(self.target.arch, checked.present);
             let position = |level| levels(self.target.arch).iter().position(|known| known == level);
             highest = highest.max(level.and_then(position));
+            notes.extend(
+                checked.undecided.iter().map(|undecided| format!("{}: undecided: {undecided}", self.level)),
+            );
             faults.extend(checked.faults);
         }
         if !faults.is_empty() {

@@ -1,6 +1,7 @@
 //! `deburr pack build` on real build systems: what each variant holds is read by `objdump`, not by deburr.
 
 mod adversity;
+mod believed;
 mod go;
 mod live;
 mod systems;

@@ -104,8 +104,8 @@ fn canonical(paths: Vec<Path>) -> Option<Vec<Path>> {
     }
 }
 
-/// What both paths depend on together, without the one test whose outcomes are opposite on them; `None` if there is no such
-/// test, or more than one.
+/// What both paths depend on together, without the test whose outcomes are opposite on them. `None` unless there is exactly one such
+/// test.
 fn consensus(a: &[Literal], b: &[Literal]) -> Option<Path> {
     let opposite = |&(at, side): &Literal| match side {
         Side::Taken => Some((at, Side::Passed)),
@@ -160,6 +160,7 @@ fn is_within(a: &[Literal], b: &[Literal]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::random::draws;
     use Side::{Chosen, Passed, Taken};
 
     fn path(literals: &[(u64, Side)]) -> Doubts {
@@ -202,11 +203,8 @@ mod tests {
     #[test]
     fn joining_once_more_changes_nothing() {
         // Joins of paths over six tests.
-        let mut state = 12345u64;
-        let mut next = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut draw = draws(12345);
+        let mut next = |below| draw(below) as u64;
         for _ in 0..200 {
             let mut joined = path(&[(next(6), Taken), (next(6), Passed)]);
             for _ in 0..200 {

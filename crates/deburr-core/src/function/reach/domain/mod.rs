@@ -13,7 +13,6 @@ pub(crate) mod lanes;
 #[cfg(test)]
 mod laws;
 pub(crate) mod proof;
-mod sorted;
 pub(crate) mod state;
 pub(crate) mod subject;
 pub(crate) mod told;

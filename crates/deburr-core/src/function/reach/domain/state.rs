@@ -1,10 +1,10 @@
 //! What is known at one place of a function: registers, flags, the frame, and what tests have proven on the path.
 
 use crate::address::Svma;
+use crate::engine::sorted::SortedMap;
 use crate::function::reach::domain::doubts::{Doubts, Side};
 use crate::function::reach::domain::lanes::Halves;
 use crate::function::reach::domain::proof::Proof;
-use crate::function::reach::domain::sorted::SortedMap;
 use crate::function::reach::domain::trap::Trap;
 use crate::function::reach::domain::value::{Outcome, Value, mask_of, sign_extended};
 use crate::insn::{Condition, Insn, Operation, Reg, RegSet};
@@ -474,7 +474,7 @@ impl State {
     pub(crate) fn forget_frame(&mut self, from: i64) {
         let end = if from < 0 { 0 } else { i64::MAX };
         if self.frame.range(from..end).next().is_some() {
-            Arc::make_mut(&mut self.frame).retain(|at| !(from..end).contains(&at));
+            Arc::make_mut(&mut self.frame).retain(|at, _| !(from..end).contains(&at));
         }
         let is_lost = |place: &Holder| match place {
             Holder::Frame(at, width) => at.saturating_add((*width).into()) > from && *at < end,
@@ -497,7 +497,7 @@ impl State {
     /// Forgets the frame below an address: what a callee left there means nothing.
     pub(crate) fn forget_below(&mut self, at: i64) {
         if self.frame.range(..at).next().is_some() {
-            Arc::make_mut(&mut self.frame).retain(|from| from >= at);
+            Arc::make_mut(&mut self.frame).retain(|from, _| from >= at);
         }
         let is_lost = |place: &Holder| matches!(place, Holder::Frame(from, _) if *from < at);
         self.retain_copies(|(_, of)| !is_lost(of));

@@ -214,7 +214,7 @@ impl Finder<'_, '_, '_> {
     }
 }
 
-/// Whether a detour may end the program with a few words and be no way round.
+/// Which detours may end the program with a few words. All others count as ways round the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Parting {
     Always,

@@ -60,8 +60,8 @@ impl<K: Ord + Copy, V> SortedMap<K, V> {
         }
     }
 
-    pub(crate) fn retain(&mut self, is_kept: impl Fn(K) -> bool) {
-        self.0.retain(|(key, _)| is_kept(*key));
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(K, &V) -> bool) {
+        self.0.retain(|(key, value)| is_kept(*key, value));
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
@@ -134,7 +134,7 @@ mod tests {
                     tree.remove(&key);
                 }
                 2 => {
-                    list.retain(|key| key % 7 != value % 7);
+                    list.retain(|key, _| key % 7 != value % 7);
                     tree.retain(|key, _| key % 7 != value % 7);
                 }
                 4 => {
