@@ -2,7 +2,7 @@
 //! them is chosen at start.
 //!
 //! In: a build command ([`build`](mod@build)), or installed trees. Out: trees of variants with a record of them
-//! ([`record`]), and a tree to install. This is the only place that runs compilers.
+//! ([`record`]), and a tree to install, or Python wheels ([`wheel`]). This is the only place that runs compilers.
 
 pub mod assemble;
 pub mod build;
@@ -12,3 +12,4 @@ pub mod ranking;
 pub mod record;
 pub mod same;
 pub mod status;
+pub mod wheel;

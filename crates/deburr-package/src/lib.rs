@@ -9,7 +9,7 @@
 //! PyInstaller's programs, self-extracting archives; and all of these in one another. [`Known`] names what is recognised and
 //! not read.
 //!
-//! [`claim`] reads what a package says of the machines that it is for.
+//! [`claim`] reads what a package says of the machines that it is for; [`wheel`] takes a wheel apart and writes it as a variant.
 //!
 //! The crate opens nothing and prints nothing. Streams are decoded as they are read; in memory are one member
 //! at a time, the decoders' windows, and a zip file within a stream, as its directory is at its end.
@@ -38,6 +38,7 @@ mod sink;
 mod sniff;
 mod sparse;
 mod tar;
+pub mod wheel;
 
 pub use appended::{Appended, Reading, appended};
 pub use codec::decode::decoder;

@@ -156,6 +156,7 @@ pub(crate) enum Writer {
     CompareLog,
     Bench,
     PackMeasure,
+    PackWheel,
     Try,
     Scan,
 }

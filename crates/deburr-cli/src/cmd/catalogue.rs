@@ -93,6 +93,7 @@ pub(super) fn schema(of: Writer, out: &mut dyn Write) -> Result<ExitCode, Failur
         Writer::CompareLog => include_bytes!("../schema-compare-log.json"),
         Writer::Bench => include_bytes!("../schema-bench.json"),
         Writer::PackMeasure => include_bytes!("../schema-pack-measure.json"),
+        Writer::PackWheel => include_bytes!("../schema-pack-wheel.json"),
         Writer::Try => include_bytes!("../schema-try.json"),
         Writer::Scan => include_bytes!("../schema-scan.json"),
     };

@@ -20,6 +20,7 @@ use crate::check::{Terms, check_tree};
 use crate::demand::demanded;
 use crate::record::{BuiltVariant, CheckRecord, Record, SCHEMA_VERSION, State};
 use crate::same::same_code;
+use crate::wheel;
 use deburr_cpu::{Arch, FeatureSet, Target};
 use deburr_launcher::words_of;
 use deburr_text::ShownPath as _;
@@ -64,7 +65,10 @@ pub fn build(
         )));
     }
     let lock = Lock::of(&pack)?;
-    let listing = tree::sources(&source, &pack).map_err(at(&source))?;
+    let mut listing = tree::sources(&source, &pack).map_err(at(&source))?;
+    if let Some(wheels) = request.wheel.as_ref().and_then(|wheels| fs::canonicalize(wheels).ok()) {
+        listing.retain(|path, _| !source.join(path).starts_with(&wheels));
+    }
     let at_number = |(index, target)| Variant {
         target,
         number: index + 1,
@@ -196,13 +200,24 @@ impl Variant<'_> {
         }
         let wrappers = wrap::write(self.target, &folder, &copy, self.source).map_err(at(&folder))?;
         fs::create_dir_all(&tree).map_err(at(&tree))?;
+        if self.request.wheel.is_some() {
+            let made = folder.join(wheel::FOLDER);
+            remove(&made)?;
+            fs::create_dir_all(&made).map_err(at(&made))?;
+        }
         let mut tail = Tail::new(&log, &wrappers.calls);
         self.is_at(tail.stage());
         let mut command = self.command(&folder, &copy, &tree, &wrappers)?;
         let follow = &mut || self.is_at(tail.stage());
         let status = process::run(&mut command, &log, self.observer, self.lock, follow)?;
         let reason = if status.success() {
-            self.unusable(&wrappers)?
+            match self.unusable(&wrappers)? {
+                // A wheel without code needs no compiler, and says so better.
+                Some(reason) if self.request.wheel.is_some() => {
+                    Some(self.take_wheel(&copy, &tree)?.unwrap_or(reason))
+                }
+                other => other,
+            }
         } else {
             Some(self.refusal(&wrappers)?.unwrap_or_else(|| format!("the command ended with {status}")))
         };
@@ -210,7 +225,10 @@ impl Variant<'_> {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok((State::Failed, CheckRecord::default()));
         }
-        self.take(&copy, &tree)?;
+        if let Some(reason) = self.take(&copy, &tree)? {
+            self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
+            return Ok((State::Failed, CheckRecord::default()));
+        }
         if tree::binaries(&tree).map_err(at(&tree))?.is_empty() {
             let reason =
                 "the command succeeded, and made no program and no shared library in its copy or in DESTDIR"
@@ -255,8 +273,13 @@ impl Variant<'_> {
         let request = self.request;
         let version = env!("CARGO_PKG_VERSION");
         format!(
-            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n",
-            self.source, request.folder, request.command, request.take, self.listing
+            "{version}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}\n{}",
+            self.source,
+            request.folder,
+            request.command,
+            request.take,
+            self.listing,
+            if request.wheel.is_some() { "wheel\n" } else { "" }
         )
     }
 
@@ -272,7 +295,11 @@ impl Variant<'_> {
         tree: &Path,
         wrappers: &Wrappers,
     ) -> Result<Command, BuildError> {
-        let (program, arguments) = self.request.command.split_first().ok_or_else(|| {
+        let own = match self.request.wheel {
+            None => self.request.command.clone(),
+            Some(_) => wheel::filled(&self.request.command, &folder.join(wheel::FOLDER)),
+        };
+        let (program, arguments) = own.split_first().ok_or_else(|| {
             BuildError::Request(String::from("expected a build command, as in -- make -j2"))
         })?;
         let mut path = wrappers.folder.clone().into_os_string();
@@ -283,7 +310,12 @@ impl Variant<'_> {
         go_flags.push(" -trimpath");
         let mut command = Command::new(program_path(program, &wrappers.folder));
         command.args(arguments).current_dir(copy.join(&self.request.folder));
-        command.env("PATH", path).env("DESTDIR", tree);
+        command.env("PATH", path);
+        // A build of a wheel installs into a folder of its own, which DESTDIR would move.
+        match self.request.wheel {
+            None => command.env("DESTDIR", tree),
+            Some(_) => command.env_remove("DESTDIR"),
+        };
         command.env(go.variable, go.value).env("GOFLAGS", go_flags);
         // Caches of compiled code know neither the wrappers nor their flags, and would hand one variant's code to another.
         // Other machines compile without wrappers.
@@ -331,11 +363,14 @@ impl Variant<'_> {
         Ok(calls.lines().find_map(|line| line.strip_prefix(script::REFUSED)).map(str::to_owned))
     }
 
-    /// Fills the tree, where the command did not install into it.
-    fn take(&self, copy: &Path, tree: &Path) -> Result<(), BuildError> {
+    /// Fills the tree, where the command did not install into it; or why it cannot.
+    fn take(&self, copy: &Path, tree: &Path) -> Result<Option<String>, BuildError> {
+        if self.request.wheel.is_some() {
+            return self.take_wheel(copy, tree);
+        }
         let is_installed = fs::read_dir(tree).map_err(at(tree))?.next().is_some();
         let paths = match self.request.take.as_slice() {
-            [] if is_installed => return Ok(()),
+            [] if is_installed => return Ok(None),
             [] => tree::linked(copy, self.listing).map_err(at(copy))?,
             paths => {
                 remove(tree)?;
@@ -360,7 +395,19 @@ impl Variant<'_> {
                 unique.into_iter().collect()
             }
         };
-        tree::take(copy, &paths, tree).map_err(at(tree))
+        tree::take(copy, &paths, tree).map_err(at(tree))?;
+        Ok(None)
+    }
+
+    /// Fills the tree with the wheel that the command made; or why it cannot.
+    fn take_wheel(&self, copy: &Path, tree: &Path) -> Result<Option<String>, BuildError> {
+        let folder = self.pack.join(&self.target.name).join(wheel::FOLDER);
+        let mut made = tree::wheels(&folder, &Listing::new()).map_err(at(&folder))?;
+        if made.is_empty() {
+            made = tree::wheels(copy, self.listing).map_err(at(copy))?;
+        }
+        wheel::take(&made, &folder, tree, self.target.arch)
+            .map_err(|(path, error)| BuildError::Io(path, error))
     }
 }
 

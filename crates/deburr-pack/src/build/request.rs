@@ -27,6 +27,8 @@ pub struct BuildRequest {
     pub pack: PathBuf,
     /// Files and folders of the copy to take, relative to it; empty: what was installed, or else what was linked.
     pub take: Vec<PathBuf>,
+    /// The build makes a Python wheel; the folder in which its variants will be, which is no source.
+    pub wheel: Option<PathBuf>,
     /// Whether variants that are done are built again.
     pub fresh: bool,
     /// Whether variants are believed to be what their levels say.

@@ -131,6 +131,17 @@ pub(super) fn linked(copy: &Path, before: &Listing) -> io::Result<Vec<PathBuf>> 
     Ok(found)
 }
 
+/// Wheels in a folder that were made since `before`.
+pub(super) fn wheels(folder: &Path, before: &Listing) -> io::Result<Vec<PathBuf>> {
+    let is_made = |(path, state): &(PathBuf, String)| {
+        state.starts_with("file")
+            && before.get(path) != Some(state)
+            && path.extension().is_some_and(|end| end == "whl")
+    };
+    let made = list(folder, Path::new(""))?.into_iter().filter(is_made);
+    Ok(made.map(|(path, _)| folder.join(path)).collect())
+}
+
 /// Whether a file is an ELF program or shared library: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
 pub(crate) fn is_linked(path: &Path) -> io::Result<bool> {
     Ok(matches!(elf_type(path)?, Some(2 | 3)))

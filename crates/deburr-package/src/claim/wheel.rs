@@ -216,12 +216,12 @@ fn level_of(value: &str) -> Option<String> {
     }
 }
 
-/// `8.2a`.
+/// `8.2a`; `8a` is the first.
 fn version_of(value: &str) -> Option<String> {
     let version = value.strip_suffix('a')?;
-    let (major, minor) = version.split_once('.')?;
+    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
     let is_known = matches!(major, "8" | "9") && minor.parse::<u8>().is_ok_and(|minor| minor <= 9);
-    is_known.then(|| format!("armv{version}-a"))
+    is_known.then(|| format!("armv{major}.{minor}-a"))
 }
 
 /// An extension by gcc's name; the providers call them as Linux and archspec do.
@@ -290,6 +290,7 @@ mod tests {
             Some(level("armv8.2-a+dotprod"))
         );
         assert_eq!(of(json!({"x86_64": {"sha_ni": ["on"]}})), Some(level("x86-64+sha")));
+        assert_eq!(of(json!({"aarch64": {"version": ["8a"]}})), Some(level("armv8.0-a")));
         assert_eq!((of(json!({"nvidia": {"cuda": ["12"]}})), of(json!({}))), (None, None));
     }
 
@@ -351,7 +352,7 @@ mod tests {
             json!({"x86_64": {"level": ["v9"]}}),
             json!({"x86_64": {"level": ["v2", "v3"]}}),
             json!({"x86_64": {"avx2": ["off"]}}),
-            json!({"aarch64": {"version": ["8a"]}}),
+            json!({"aarch64": {"version": ["8.xa"]}}),
             json!({"x86_64": {"level": ["v2"]}, "aarch64": {"version": ["8.1a"]}}),
         ] {
             assert_eq!(of(properties.clone()), Some(Machines::Unknown), "{properties}");

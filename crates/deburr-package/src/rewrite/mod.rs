@@ -16,7 +16,7 @@ mod job;
 mod payload;
 mod rewritten;
 mod tar;
-mod zip;
+pub(crate) mod zip;
 
 pub use error::RewriteError;
 pub use rewritten::Rewritten;

@@ -1,4 +1,4 @@
-//! The options by which variants are checked, for `deburr pack build` and `deburr pack assemble`.
+//! The options by which variants are checked, for `deburr pack build`, `assemble` and `wheel`.
 
 use crate::args::values::amounts::{steps, time};
 use clap::Args;

@@ -8,6 +8,7 @@ pub(crate) mod measure;
 pub(crate) mod oci;
 pub(crate) mod selector;
 pub(crate) mod status;
+pub(crate) mod wheel;
 
 use clap::{Args, Subcommand};
 
@@ -17,7 +18,8 @@ use clap::{Args, Subcommand};
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
   deburr pack assemble deburr-pack -o dist
   deburr pack measure deburr-pack -- {tree}/bin/prog --benchmark
-  deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout")]
+  deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout
+  deburr pack wheel --levels x86-64-v1,x86-64-v3 -- pip wheel --no-deps -w {out} .")]
 pub(crate) struct Pack {
     #[command(subcommand)]
     pub(crate) step: Step,
@@ -42,6 +44,8 @@ pub(crate) enum Step {
     Oci(Box<oci::Oci>),
     /// Show what a pack or a tree holds, and whether it is whole
     Status(status::Status),
+    /// Build Python wheels by level, which an installer chooses among
+    Wheel(Box<wheel::Wheel>),
     /// Write the library that selects variants opened by name
     Selector(Box<selector::Selector>),
 }

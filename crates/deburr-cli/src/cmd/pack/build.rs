@@ -42,6 +42,7 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         folder,
         pack: options.output.clone(),
         take: options.take.clone(),
+        wheel: None,
         fresh: options.fresh,
         no_check: options.checking.no_check,
     };
@@ -112,7 +113,7 @@ fn layout(options: &Build, dist: &Path) -> Assemble {
 }
 
 /// The tree of sources, and the current folder in it; the tree itself where the current folder is elsewhere.
-fn place(source: Option<&Path>) -> Result<(PathBuf, PathBuf), String> {
+pub(super) fn place(source: Option<&Path>) -> Result<(PathBuf, PathBuf), String> {
     let here = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
     let Some(named) = source else { return Ok((here, PathBuf::new())) };
     let source = fs::canonicalize(named).map_err(|error| format!("{}: {error}", named.shown()))?;

@@ -8,6 +8,7 @@ mod selector;
 mod status;
 mod terms;
 mod watch;
+mod wheel;
 
 use super::failure::Failure;
 use crate::args::pack::{Pack, Step};
@@ -22,6 +23,7 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
         Step::Status(options) => status::run(options, out),
+        Step::Wheel(options) => wheel::run(options, out),
         Step::Selector(options) => selector::run(options, out),
     }
 }

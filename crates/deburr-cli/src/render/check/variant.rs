@@ -7,6 +7,7 @@ use super::renderer::{Checked, Finished, Renderer};
 use crate::names::ARCHES;
 use crate::render::json::write_value;
 use deburr_core::Report;
+use deburr_package::wheel::LevelProperty;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -69,8 +70,10 @@ impl Needs {
             let level = self.levels.get(arch.name()).filter(|place| **place > 0);
             let level = level.and_then(|place| deburr_cpu::levels(arch).get(*place));
             if let Some(level) = level {
-                let (feature, value) = property(level.name);
-                features.insert(feature.to_owned(), json!([value]));
+                features.extend(
+                    LevelProperty::from_level(level.name)
+                        .map(|it| (it.feature.to_owned(), json!([it.value]))),
+                );
             }
             for name in self.beyond.get(arch.name()).into_iter().flatten() {
                 features.insert(name.clone(), json!(["on"]));
@@ -84,14 +87,6 @@ impl Needs {
             }
         }
         json!({"path": path, "properties": texts, "variant": variant})
-    }
-}
-
-/// A level as the providers call it: `level`, `v3`; `version`, `8.2a`.
-fn property(level: &str) -> (&'static str, String) {
-    match level.strip_prefix("x86-64-") {
-        Some(level) => ("level", level.to_owned()),
-        None => ("version", level.trim_start_matches("armv").replace("-a", "a")),
     }
 }
 

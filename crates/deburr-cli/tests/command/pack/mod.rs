@@ -10,6 +10,7 @@ mod oci;
 mod profile;
 mod rpm;
 mod select;
+mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};

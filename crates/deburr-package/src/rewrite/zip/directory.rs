@@ -12,30 +12,32 @@ const END: usize = 22;
 const END64: usize = 56;
 const LOCATOR64: usize = 20;
 
-pub(super) const ENCRYPTED: u16 = 1;
+pub(crate) const ENCRYPTED: u16 = 1;
 /// A descriptor may follow the data.
 pub(super) const STREAMED: u16 = 1 << 3;
 
-pub(super) struct Entry<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) flags: u16,
-    pub(super) method: u16,
-    pub(super) crc: u32,
-    pub(super) is_symlink: bool,
+pub(crate) struct Entry<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) flags: u16,
+    pub(crate) method: u16,
+    pub(crate) crc: u32,
+    pub(crate) is_symlink: bool,
+    /// Whether its owner may execute it.
+    pub(crate) is_executable: bool,
     /// The record in the central directory, and its fields.
     pub(super) record: &'a [u8],
     pub(super) compressed: Field,
-    pub(super) size: Field,
+    pub(crate) size: Field,
     pub(super) offset: Field,
     /// The local header, the data and what describes them.
     pub(super) header: &'a [u8],
-    pub(super) data: &'a [u8],
+    pub(crate) data: &'a [u8],
     pub(super) descriptor: &'a [u8],
 }
 
-pub(super) struct Directory<'a> {
+pub(crate) struct Directory<'a> {
     /// In the directory's order.
-    pub(super) entries: Vec<Entry<'a>>,
+    pub(crate) entries: Vec<Entry<'a>>,
     /// Their numbers, in the order of the file.
     pub(super) order: Vec<usize>,
     /// All after the directory, and where it states the offsets of the directory and of the zip64 record.
@@ -46,7 +48,7 @@ pub(super) struct Directory<'a> {
 }
 
 /// Why a file is not taken apart.
-pub(super) enum Reason {
+pub(crate) enum Reason {
     Refused(String),
     /// Members.
     TooMany,
@@ -124,7 +126,7 @@ impl End {
 
 impl<'a> Directory<'a> {
     /// `most`: so many members.
-    pub(super) fn parse(bytes: &'a [u8], most: u64) -> Result<Directory<'a>, Reason> {
+    pub(crate) fn parse(bytes: &'a [u8], most: u64) -> Result<Directory<'a>, Reason> {
         let nowhere = Reason::Broken("no end of the directory where it should be, cut off?", bytes.len());
         let End { at: end, count, length, start, is_split, starts, locator } =
             End::find(bytes).ok_or(nowhere)?;
@@ -257,6 +259,7 @@ fn entry(bytes: &[u8], at: usize, end: usize) -> Option<(Entry<'_>, usize)> {
         method: u16_at(record, 10)?,
         crc: u32_at(record, 16)?,
         is_symlink: is_unix && u16_at(record, 40)? & 0o170_000 == 0o120_000,
+        is_executable: is_unix && u16_at(record, 40)? & 0o100 != 0,
         record,
         compressed,
         size,

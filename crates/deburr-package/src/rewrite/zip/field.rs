@@ -7,10 +7,10 @@ use std::ops::Range;
 
 /// A number in a record: where it is, and whether it has 8 bytes.
 #[derive(Clone, Copy)]
-pub(super) struct Field {
+pub(crate) struct Field {
     pub(super) at: usize,
     pub(super) is_wide: bool,
-    pub(super) value: u64,
+    pub(crate) value: u64,
 }
 
 impl Field {

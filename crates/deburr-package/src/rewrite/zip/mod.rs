@@ -3,9 +3,9 @@
 //! The records are copied, and in them only checksums, sizes and offsets change, each as wide as it was
 //! (zip64, section 4.5.3). Unchanged members keep their compressed bytes.
 
-mod directory;
+pub(crate) mod directory;
 mod field;
-mod record;
+pub(crate) mod record;
 
 use super::error::{Made, RewriteError, failed};
 use super::job::{Job, PEEK};
@@ -30,7 +30,7 @@ struct New {
     data: Vec<u8>,
 }
 
-pub(crate) fn rewrite(job: &mut Job<'_>, bytes: &[u8]) -> Made<Option<Vec<u8>>> {
+pub(super) fn rewrite(job: &mut Job<'_>, bytes: &[u8]) -> Made<Option<Vec<u8>>> {
     let most = job.meter.limits.members;
     let directory = Directory::parse(bytes, most).map_err(|reason| match reason {
         Reason::Refused(reason) => job.refused(&format!("zip: {reason}")),

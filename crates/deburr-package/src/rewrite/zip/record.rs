@@ -6,6 +6,7 @@
 use crate::name::tidied;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
+use std::fmt;
 
 /// A file's hash and size, as a line has them.
 pub(crate) struct Sum {
@@ -15,8 +16,46 @@ pub(crate) struct Sum {
 
 impl Sum {
     pub(crate) fn of(bytes: &[u8]) -> Sum {
-        Sum { hash: format!("sha256={}", base64(&Sha256::digest(bytes))), size: bytes.len() }
+        let mut sum = Sum::begin();
+        sum.update(bytes);
+        sum.finish()
     }
+
+    /// That of a file which is read in blocks.
+    pub(crate) fn begin() -> Summing {
+        Summing { hash: Sha256::new(), size: 0 }
+    }
+}
+
+impl fmt::Display for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.hash, self.size)
+    }
+}
+
+/// A file's hash and size so far.
+pub(crate) struct Summing {
+    hash: Sha256,
+    size: usize,
+}
+
+impl Summing {
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.size += bytes.len();
+    }
+
+    pub(crate) fn finish(self) -> Sum {
+        Sum { hash: format!("sha256={}", base64(&self.hash.finalize())), size: self.size }
+    }
+}
+
+/// The lines of a `RECORD`: path, hash and size, as they are written; an empty hash and size where a line has none.
+pub(crate) fn recorded(record: &[u8]) -> impl Iterator<Item = (Vec<u8>, &[u8], &[u8])> {
+    lines(record).map(fields).filter(|fields| fields.iter().any(|field| !field.is_empty())).map(|fields| {
+        let field = |at: usize| fields.get(at).copied().unwrap_or_default();
+        (unquoted(field(0)), field(1), field(2))
+    })
 }
 
 /// Whether a member is a wheel's RECORD.
@@ -38,7 +77,7 @@ pub(crate) fn updated(record: &[u8], sums: &mut HashMap<&[u8], (Sum, u64)>) -> V
                     continue;
                 }
                 made.extend_from_slice(name);
-                made.extend(format!(",{},{}", sum.hash, sum.size).into_bytes());
+                made.extend(format!(",{sum}").into_bytes());
                 for field in rest {
                     made.push(b',');
                     made.extend_from_slice(field);

@@ -1,0 +1,3 @@
+from ._sums import dot, level
+
+__all__ = ["dot", "level"]
