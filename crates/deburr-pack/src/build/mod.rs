@@ -32,9 +32,12 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tree::Listing;
 use wrap::Wrappers;
+
+/// A check that takes no longer is not worth a word.
+const SHORT: Duration = Duration::from_secs(10);
 
 /// Builds the variants, checks them, and writes the record after each.
 ///
@@ -236,7 +239,12 @@ impl Variant<'_> {
             self.observer.happened(&Event::Failed(level, reason, &log, process::last_lines(&log)));
             return Ok((State::Failed, CheckRecord::default()));
         }
+        let building = began.elapsed();
         let Some(check) = self.check(&tree)? else { return Ok((State::Rejected, CheckRecord::default())) };
+        let checking = began.elapsed() - building;
+        if checking > building.max(SHORT) {
+            self.observer.happened(&Event::SlowCheck(level, checking));
+        }
         fs::write(&done, self.checked_identity()).map_err(at(&done))?;
         self.observer.happened(&Event::Done(level, began.elapsed(), &check));
         Ok((State::Done, check))

@@ -45,6 +45,8 @@ pub enum Event<'a> {
     Kept(&'a str, &'a CheckRecord),
     /// A variant is built, and nothing is known against it: how it was checked.
     Done(&'a str, Duration, &'a CheckRecord),
+    /// The check of a variant took longer than its build.
+    SlowCheck(&'a str, Duration),
     /// A variant's command failed: why, the log, and its last lines.
     Failed(&'a str, String, &'a Path, String),
     /// A variant is not what its level says.

@@ -83,6 +83,12 @@ impl Observer for Watcher {
                 self.mention(&format!("{level}: {checked}, {:.1} s", time.as_secs_f64()));
                 self.mention_believed(level, check);
             }
+            Event::SlowCheck(level, time) => {
+                let seconds = time.as_secs();
+                self.mention(&format!(
+                    "{level}: the check took longer than the build, {seconds} s; --budget and --max-time bound it"
+                ));
+            }
             Event::Failed(level, reason, log, lines) => {
                 self.end();
                 self.say(&format!("{level}: {reason}; the end of {}:\n{lines}", log.shown()));
