@@ -22,7 +22,7 @@ pub(crate) struct Checking {
     /// Steps for the check of a file, as in deburr check [default: by its size]
     #[arg(long, hide_short_help = true, value_name = "STEPS", value_parser = steps, help_heading = "Check")]
     pub(crate) budget: Option<u64>,
-    /// Time to check a variant, such as 90s; what is left is undecided
+    /// Time to check a variant, such as 90s; the rest is undecided
     #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = time, help_heading = "Check")]
     pub(crate) max_time: Option<Duration>,
 }
