@@ -1,5 +1,8 @@
 //! Trees of programs and libraries compiled here → one tree, in which each level is started, moved or not.
 
+mod common;
+
+use common::compile;
 use deburr_cpu::{Arch, Target};
 use deburr_launcher::is_launcher;
 use deburr_pack::assemble::{AssembleError, Assembled, Mechanism, Pattern, Request, Source, assemble};
@@ -11,16 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const LEVELS: [&str; 2] = ["x86-64-v1", "x86-64-v3"];
-
-fn compile(tree: &Path, to: &str, source: &str, options: &[&str]) {
-    let path = tree.join(to);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let input = tree.parent().unwrap().join("input.c");
-    fs::write(&input, source).unwrap();
-    let output =
-        Command::new("gcc").arg("-O1").arg("-o").arg(&path).arg(&input).args(options).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
 
 fn source(level: &str, tree: PathBuf) -> Source {
     let target = Target::parse(level).unwrap();

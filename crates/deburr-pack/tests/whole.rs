@@ -1,5 +1,8 @@
 //! Whole trees: each process has the program, the libraries and the plug-ins of one level and of one version, whatever is unpacked.
 
+mod common;
+
+use common::compile;
 use deburr_cpu::Target;
 use deburr_pack::assemble::{Mechanism, Request, Source, assemble};
 use deburr_pack::status::{FileState, status};
@@ -13,22 +16,14 @@ use std::process::{Command, Output};
 
 const LEVELS: [&str; 2] = ["x86-64-v1", "x86-64-v3"];
 
-fn compile(tree: &Path, to: &str, source: &str, options: &[&str]) {
-    let path = tree.join(to);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let input = tree.parent().unwrap().join("input.c");
-    fs::write(&input, source).unwrap();
-    let output =
-        Command::new("gcc").arg("-O1").arg("-o").arg(&path).arg(&input).args(options).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Prints who it is, its library, the plug-in that it finds by its own name, and what is in a file of data.
 const PROGRAM: &str = r#"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 const char *name(void);
+const char *version(void);
 int main(int count, char **names) {
     char path[4096], text[64] = "";
     (void)count;
@@ -38,6 +33,7 @@ int main(int count, char **names) {
     snprintf(path, sizeof path, "%.*s/../share/data", (int)(strrchr(names[0], '/') - names[0]), names[0]);
     FILE *data = fopen(path, "r");
     if (!plugged || !data || !fgets(text, sizeof text, data)) return 3;
+    if (access(names[0], X_OK) != 0 || strncmp(WHO, version(), strlen(version())) != 0) return 4;
     printf("%s %s %s %s", WHO, name(), plugged(), text);
     return 0;
 }
@@ -56,13 +52,24 @@ fn trees(scratch: &Scratch, version: &str, root: &str) -> Request {
         compile(&tree, &at("lib/libx.so.1"), library, &[&shared[..], &["-Wl,-soname,libx.so.1"]].concat());
         symlink("libx.so.1", tree.join(at("lib/libx.so"))).unwrap();
         compile(&tree, &at("lib/app/p.so"), "const char *plugged(void) { return WHO; }", &shared);
+        // Of the version, and the same at each level.
+        let version_of = format!("const char *version(void) {{ return \"{version}\"; }}");
+        compile(
+            &tree,
+            &at("lib/libversion.so"),
+            &version_of,
+            &["-shared", "-fPIC", "-Wl,-soname,libversion.so"],
+        );
         let search = format!("-L{}", tree.join(at("lib")).display());
-        let linked = [search.as_str(), "-lx", "-ldl", "-Wl,-rpath,$ORIGIN/../lib"];
+        let linked = [search.as_str(), "-lx", "-lversion", "-ldl", "-Wl,-rpath,$ORIGIN/../lib"];
         compile(&tree, &at("bin/prog"), PROGRAM, &[&[who.as_str()][..], &linked].concat());
         let same = "#include <stdio.h>\nconst char *name(void);\nint main(void) { puts(name()); }";
         compile(&tree, &at("bin/same"), same, &linked);
         symlink("prog", tree.join(at("bin/alias"))).unwrap();
-        fs::create_dir_all(tree.join(at("share"))).unwrap();
+        for folder in ["share", "sbin"] {
+            fs::create_dir_all(tree.join(at(folder))).unwrap();
+        }
+        symlink("../bin/alias", tree.join(at("sbin/other"))).unwrap();
         fs::write(tree.join(at("share/data")), "data\n").unwrap();
         let target = Target::parse(level).unwrap();
         let (arch, features) = (target.arch, target.features);
@@ -116,10 +123,12 @@ fn a_process_has_the_program_the_library_and_the_plug_in_of_one_level() {
         let at = |path: &str| PathBuf::from(format!("{root}{path}"));
         let (prog, same, library, plug_in) =
             (at("bin/prog"), at("bin/same"), at("lib/libx.so.1"), at("lib/app/p.so"));
+        let version = at("lib/libversion.so");
         let expected = [
             (prog.as_path(), Mechanism::Launcher),
             (same.as_path(), Mechanism::Launcher),
             (plug_in.as_path(), Mechanism::Tree),
+            (version.as_path(), Mechanism::Tree),
             (library.as_path(), Mechanism::Tree),
         ];
         assert_eq!(laid, expected);
@@ -127,7 +136,7 @@ fn a_process_has_the_program_the_library_and_the_plug_in_of_one_level() {
         let moved = scratch.join("moved").join(root);
         for level in LEVELS {
             let who = format!("one-{level}");
-            for program in ["bin/prog", "bin/alias"] {
+            for program in ["bin/prog", "bin/alias", "sbin/other"] {
                 assert_eq!(said(&run(&moved.join(program), level)), format!("{who} {who} {who} data\n"));
             }
             assert_eq!(said(&run(&moved.join("bin/same"), level)), format!("{who}\n"));
@@ -162,7 +171,7 @@ fn each_cpu_gets_a_whole_tree_and_what_is_not_whole_is_passed_over() {
         assert_eq!(on(cpu), ["data".to_owned(), format!("one-{level}")], "{cpu}");
     }
     let whole = status(&dist).unwrap();
-    assert!(whole.is_whole && whole.found.len() == 8, "{whole:?}");
+    assert!(whole.is_whole && whole.found.len() == 10, "{whole:?}");
     // A library of another build is what `status` sees, and a program of another build the launcher.
     let library = whole
         .found
@@ -258,16 +267,29 @@ fn a_library_that_is_found_by_an_absolute_path_is_refused() {
             &source.tree,
             "usr/bin/prog",
             PROGRAM,
-            &[&who, &search, "-lx", "-ldl", "-Wl,-rpath,/usr/lib"],
+            &[&who, &search, "-lx", "-lversion", "-ldl", "-Wl,-rpath,/usr/lib"],
         );
     }
     let refused = assemble(&request, &scratch.join("dist")).unwrap_err().to_string();
-    assert!(
-        refused.starts_with("usr/bin/prog: its RUNPATH /usr/lib leads to usr/lib/libx.so.1"),
-        "{refused}"
-    );
-    let shared = Request { is_shared: true, ..request };
+    assert!(refused.starts_with("usr/bin/prog: its RUNPATH /usr/lib leads to usr/lib/lib"), "{refused}");
+    let shared = Request { is_shared: true, ..request.clone() };
     assemble(&shared, &scratch.join("dist")).unwrap();
+    // What comes first counts, and a folder in which other libraries are does no harm.
+    for rpath in ["-Wl,-rpath,$ORIGIN/../lib:/usr/lib", "-Wl,-rpath,/usr/lib/other:$ORIGIN/../lib"] {
+        for source in &request.sources {
+            let search = format!("-L{}", source.tree.join("usr/lib").display());
+            let who = format!("-DWHO=\"one-{}\"", source.level);
+            compile(
+                &source.tree,
+                "usr/bin/prog",
+                PROGRAM,
+                &[&who, &search, "-lx", "-lversion", "-ldl", rpath],
+            );
+        }
+        let dist = scratch.join(format!("dist-{}", rpath.len()));
+        assemble(&request, &dist).unwrap();
+        assert!(said(&run(&dist.join("usr/bin/prog"), "")).starts_with("one-x86-64-v3 one-x86-64-v3 "));
+    }
 }
 
 /// The files and links of a folder, in the order in which packages hold them: sorted, folder by folder.

@@ -16,16 +16,17 @@
 
 use super::binary::{Binary, Kind};
 use super::place::Roots;
-use super::plan::{Levels, Plan, Several, are_patterns_of, has_match, own, read, table, variant};
+use super::plan::{
+    Levels, Plan, Several, are_patterns_of, has_match, is_privileged, own, prefix_of, read, table, variant,
+};
 use super::tree::{Entry, Trees};
-use super::{AssembleError, Mechanism, Remark, Request, binary, metadata};
+use super::{AssembleError, Mechanism, Remark, Request, binary};
 use deburr_launcher::Variant;
 use deburr_text::ShownPath as _;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder of the launchers in the place of the trees: behind every ID, which is of hexadecimal digits.
@@ -53,11 +54,8 @@ impl Elf<'_> {
     /// Folders of the trees in which it looks for libraries, relative to itself.
     fn search(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let here = self.path.parent().unwrap_or(Path::new(""));
-        let relative =
-            self.binary.search.iter().filter_map(|folder| {
-                folder.strip_prefix("$ORIGIN").or_else(|| folder.strip_prefix("${ORIGIN}"))
-            });
-        relative.map(move |below| lexical(&here.join(below.trim_start_matches('/'))))
+        let relative = self.binary.search.iter().filter_map(|entry| below_origin(entry));
+        relative.map(move |below| lexical(&here.join(below)))
     }
 }
 
@@ -82,30 +80,29 @@ impl Plan {
                 },
             }
         }
-        let libraries = || files.iter().filter(|file| file.differs() && file.binary.kind == Kind::Library);
-        are_patterns_of(request, &libraries().map(|file| file.path).collect::<Vec<_>>())?;
-        let (mut private, mut others) = (Vec::new(), Vec::new());
-        for file in libraries() {
-            match is_private(request, file, &files) {
-                true => private.push(file),
-                false => others.push(file),
-            }
-        }
-        let started = started(&files, &private);
+        let libraries = files.iter().filter(|file| file.binary.kind == Kind::Library);
+        let differing: Vec<&Path> =
+            libraries.clone().filter(|file| file.differs()).map(|file| file.path).collect();
+        are_patterns_of(request, &differing)?;
+        let (private, public): (Vec<_>, Vec<_>) =
+            libraries.partition(|library| is_private(request, library, &files));
+        let loads = Loads::of(&files, private);
+        let started = loads.started(&files);
         if started.is_empty() {
             return Ok(None);
         }
+        let private = loads.private_of(&started);
         is_found_from_a_tree(&started, &private)?;
         let needed = files.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
-        for file in &others {
+        let mut laid: BTreeSet<&Path> = started.iter().map(|file| file.path).collect();
+        for file in public.iter().filter(|file| file.differs()) {
+            laid.insert(file.path);
             match plan.library(request, levels, file.path, &file.binary, &file.file_of, &needed)? {
                 Some(several) => plan.several.push(several),
                 None => plan.copies.push(file.path.to_owned()),
             }
         }
-        let is_other = |file: &Elf<'_>| others.iter().any(|other| other.path == file.path);
-        let is_started = |file: &Elf<'_>| started.iter().any(|other| other.path == file.path);
-        let stays = files.iter().filter(|file| !is_other(file) && !is_started(file));
+        let stays = files.iter().filter(|file| !laid.contains(file.path));
         plan.copies.extend(stays.map(|file| file.path.to_owned()));
         Composer::of(request, levels, trees, &started, &private)?.compose(&mut plan)?;
         Ok(Some(plan))
@@ -138,46 +135,80 @@ fn is_standard(folder: &Path) -> bool {
     matches!(below, ["lib" | "lib64"]) || matches!(below, ["lib", triplet] if triplet.contains("-linux-"))
 }
 
-/// The programs that launchers start: those whose own code differs, those that need a private library whose code does, and where
-/// there are plug-ins, all that could open one.
-fn started<'f, 't>(files: &'f [Elf<'t>], private: &[&Elf<'t>]) -> Vec<&'f Elf<'t>> {
-    let by_name: BTreeMap<&str, &Elf<'_>> = files
-        .iter()
-        .filter(|file| file.binary.kind == Kind::Library)
-        .map(|file| (file.name(), file))
-        .collect();
-    let needed: BTreeSet<&str> =
-        files.iter().flat_map(|file| &file.binary.needed).map(String::as_str).collect();
-    let has_plug_ins = private.iter().any(|library| !needed.contains(library.name()));
-    let needs_private = |program: &Elf<'_>| {
-        let mut waiting: Vec<&str> = program.binary.needed.iter().map(String::as_str).collect();
-        let mut seen = BTreeSet::new();
-        while let Some(name) = waiting.pop() {
-            let Some(library) = by_name.get(name).filter(|_| seen.insert(name.to_owned())) else { continue };
-            if private.iter().any(|it| it.path == library.path) {
-                return true;
-            }
-            waiting.extend(library.binary.needed.iter().map(String::as_str));
+/// What the programs of the trees may load.
+struct Loads<'f, 't> {
+    by_name: BTreeMap<&'f str, &'f Elf<'t>>,
+    private: Vec<&'f Elf<'t>>,
+    /// Private libraries that no file needs: plug-ins.
+    plug_ins: Vec<&'f Elf<'t>>,
+}
+
+impl<'f, 't> Loads<'f, 't> {
+    fn of(files: &'f [Elf<'t>], private: Vec<&'f Elf<'t>>) -> Loads<'f, 't> {
+        let needed: BTreeSet<&str> =
+            files.iter().flat_map(|file| &file.binary.needed).map(String::as_str).collect();
+        let libraries = files.iter().filter(|file| file.binary.kind == Kind::Library);
+        let plug_ins = private.iter().filter(|library| !needed.contains(library.name())).copied();
+        Loads {
+            by_name: libraries.map(|file| (file.name(), file)).collect(),
+            plug_ins: plug_ins.collect(),
+            private,
         }
-        false
-    };
-    let is_dynamic = |program: &Elf<'_>| !program.binary.needed.is_empty();
-    let programs = files.iter().filter(|file| file.binary.kind == Kind::Program);
-    programs.filter(|it| it.differs() || (has_plug_ins && is_dynamic(it)) || needs_private(it)).collect()
+    }
+
+    /// The libraries of the trees that files need, directly or through others.
+    fn needed_by<'a>(&self, files: impl Iterator<Item = &'a Elf<'t>>) -> BTreeSet<&'f Path>
+    where
+        't: 'a,
+    {
+        let mut waiting: Vec<&str> = files.flat_map(|file| &file.binary.needed).map(String::as_str).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if let Some(library) = self.by_name.get(name).filter(|it| found.insert(it.path)) {
+                waiting.extend(library.binary.needed.iter().map(String::as_str));
+            }
+        }
+        found
+    }
+
+    /// The programs that launchers start: those whose own code differs, those that need a private library whose code does, and
+    /// where that of a plug-in does, all that could open it.
+    fn started(&self, files: &'f [Elf<'t>]) -> Vec<&'f Elf<'t>> {
+        let differing: BTreeSet<&Path> =
+            self.private.iter().filter(|library| library.differs()).map(|library| library.path).collect();
+        let has_plug_ins = self.plug_ins.iter().any(|library| library.differs());
+        let is_dynamic = |program: &Elf<'_>| !program.binary.needed.is_empty();
+        let needs_one = |program: &'f Elf<'t>| !self.needed_by([program].into_iter()).is_disjoint(&differing);
+        let programs = files.iter().filter(|file| file.binary.kind == Kind::Program);
+        programs.filter(|it| it.differs() || (has_plug_ins && is_dynamic(it)) || needs_one(it)).collect()
+    }
+
+    /// The private libraries that may be in a process of these programs, also those that are the same at each level: from one
+    /// version to the next they change with the program.
+    fn private_of(&self, started: &[&'f Elf<'t>]) -> Vec<&'f Elf<'t>> {
+        let needed = self.needed_by(started.iter().chain(&self.plug_ins).copied());
+        let is_plug_in = |path: &Path| self.plug_ins.iter().any(|plug_in| plug_in.path == path);
+        self.private.iter().filter(|it| needed.contains(it.path) || is_plug_in(it.path)).copied().collect()
+    }
 }
 
 /// Whether what is started finds the private libraries of its own tree: by an absolute RUNPATH it would load those of the lowest.
 fn is_found_from_a_tree(started: &[&Elf<'_>], private: &[&Elf<'_>]) -> Result<(), AssembleError> {
     for file in started.iter().chain(private) {
-        let absolute = file.binary.search.iter().filter(|folder| folder.starts_with('/'));
-        for folder in absolute {
-            let wanted = lexical(Path::new(folder.trim_start_matches('/')));
-            let holds = |library: &&&Elf<'_>| {
-                library.path.parent().is_some_and(|it| !it.as_os_str().is_empty() && wanted.ends_with(it))
+        let here = file.path.parent().unwrap_or(Path::new(""));
+        for library in private.iter().filter(|it| file.binary.needed.iter().any(|name| name == it.name())) {
+            let folder = library.path.parent().unwrap_or(Path::new(""));
+            let leads_there = |entry: &&String| match below_origin(entry) {
+                Some(below) => lexical(&here.join(below)) == folder,
+                None => {
+                    let absolute = lexical(Path::new(entry.trim_start_matches('/')));
+                    !folder.as_os_str().is_empty() && absolute.ends_with(folder)
+                }
             };
-            if let Some(library) = private.iter().find(holds) {
+            let first = file.binary.search.iter().find(leads_there);
+            if let Some(entry) = first.filter(|entry| below_origin(entry).is_none()) {
                 let reason = format!(
-                    "its RUNPATH {folder} leads to {} of the lowest level from every tree; link it with \
+                    "its RUNPATH {entry} leads to {} of the lowest level from every tree; link it with \
                      -Wl,-rpath,'$ORIGIN/…', or pass --layout shared",
                     library.path.shown()
                 );
@@ -186,6 +217,12 @@ fn is_found_from_a_tree(started: &[&Elf<'_>], private: &[&Elf<'_>]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// What an entry of a RUNPATH says of a folder relative to the file; `None` where it is absolute.
+fn below_origin(entry: &str) -> Option<&str> {
+    let below = entry.strip_prefix("$ORIGIN").or_else(|| entry.strip_prefix("${ORIGIN}"))?;
+    Some(below.trim_start_matches('/'))
 }
 
 /// What makes the trees of a plan.
@@ -278,10 +315,15 @@ impl<'a> Composer<'a> {
         // A link to a folder in which the trees are would be a way around in a circle.
         let has = |folder: &&Path| self.trees.entries.contains_key(*folder);
         folders.extend(self.place.ancestors().filter(has).take_while(|it| it.starts_with(&self.root)));
+        let own_files: BTreeSet<&Path> = all.iter().map(|file| file.path).collect();
+        let aliases = self.aliases();
         for level in own(&self.tree_of) {
+            for (alias, name) in &aliases {
+                plan.links.push((level, self.in_tree(level, alias), PathBuf::from(name)));
+            }
             for (path, entry) in &self.trees.entries {
                 let is_here = path.parent().is_some_and(|parent| folders.contains(parent));
-                let is_own = folders.contains(path.as_path()) || all.iter().any(|file| file.path == path);
+                let is_own = folders.contains(path.as_path()) || own_files.contains(path.as_path());
                 if !is_here || is_own || *path == self.root {
                     continue;
                 }
@@ -298,6 +340,29 @@ impl<'a> Composer<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Links of other folders to programs that are started: by such a name, the launcher calls a program in the program's own
+    /// folder, where it has to be there. The path of each, and the name of the program.
+    fn aliases(&self) -> BTreeMap<PathBuf, &OsStr> {
+        let mut found = BTreeMap::new();
+        for (link, entry) in &self.trees.entries {
+            let (mut path, mut at) = (link.clone(), Some(entry));
+            // A chain of links has an end, and as many as the kernel follows (path_resolution(7)).
+            for _ in 0..40 {
+                let Some(Entry::Link(target)) = at else { break };
+                path = lexical(&path.parent().unwrap_or(Path::new("")).join(target));
+                at = self.trees.entries.get(&path);
+            }
+            let program = self.started.iter().find(|program| program.path == path).map(|it| it.path);
+            let names = program.and_then(|program| Some((program.parent()?, program.file_name()?)));
+            if let (Some((folder, name)), Some(own)) = (names, link.file_name())
+                && !self.trees.entries.contains_key(&folder.join(own))
+            {
+                found.insert(folder.join(own), name);
+            }
+        }
+        found
     }
 
     /// Where a file of a level's tree is.
@@ -323,19 +388,7 @@ impl<'a> Composer<'a> {
     /// What the launcher of a program reads.
     fn table(&self, program: &Elf<'_>) -> Result<deburr_launcher::Table, AssembleError> {
         let refuse = |reason: &str| AssembleError::File(program.path.to_owned(), reason.to_owned());
-        let file = self.levels.sources[0].tree.join(program.path);
-        let data = fs::metadata(&file).map_err(|error| AssembleError::Io(file.clone(), error))?;
-        let is_privileged = data.permissions().mode() & 0o6000 != 0;
-        if is_privileged && self.request.prefix.is_none() {
-            return Err(refuse(
-                "it is set-user-ID or set-group-ID: --prefix must name the folder where the tree will be installed, because only there it may look for variants",
-            ));
-        }
-        if metadata::is_with_capabilities(&file) {
-            return Err(refuse(
-                "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
-            ));
-        }
+        let is_privileged = is_privileged(self.request, self.levels, program.path)?;
         let launcher = self.launcher(program.path);
         let folder = launcher.parent().unwrap_or(Path::new(""));
         let from_here = |path: &Path| -> Result<String, AssembleError> {
@@ -352,8 +405,7 @@ impl<'a> Composer<'a> {
             let build = binary::build_of(&read(&self.levels.sources[tree], program.path)?);
             variants.push(Variant { build, marker, ..variant(source, path) });
         }
-        let prefix = self.request.prefix.as_ref().filter(|_| is_privileged);
-        let prefix = prefix.map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown()));
+        let prefix = is_privileged.then(|| prefix_of(self.request, folder)).flatten();
         let table = table(self.request, self.levels, variants, prefix);
         Ok(deburr_launcher::Table { is_own_tree: true, ..table })
     }
