@@ -45,6 +45,16 @@ pub struct Build {
     pub loaded: u64,
 }
 
+impl Build {
+    /// Whether a file is of this build, by what a launcher compares: the build ID, or without one where the loaded part ends.
+    pub fn is_of(&self, file: &Build) -> bool {
+        match &self.id {
+            Some(id) => file.id.as_ref() == Some(id),
+            None => self.loaded == file.loaded,
+        }
+    }
+}
+
 /// What a CPU model prefers, as measured on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {

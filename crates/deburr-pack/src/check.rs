@@ -147,6 +147,7 @@ impl Checked {
         }
     }
 
+    /// Adds what a check of another file gives.
     fn add(&mut self, other: Checked) {
         self.faults.extend(other.faults);
         self.accepted.extend(other.accepted);
@@ -168,15 +169,42 @@ pub fn check_tree(
     follow: &mut dyn FnMut(usize, usize),
 ) -> Result<Checked, (PathBuf, io::Error)> {
     let paths = binaries(tree).map_err(|error| (tree.to_owned(), error))?;
+    let mut checked = 0;
+    let mut read = |path: &PathBuf| {
+        follow(checked, paths.len());
+        checked += 1;
+        let whole = tree.join(path);
+        fs::read(&whole).map_err(|error| (whole, error))
+    };
+    let all = check_files(paths.iter().map(|path| (path.as_path(), read(path))), target, terms)?;
+    follow(paths.len(), paths.len());
+    Ok(all)
+}
+
+/// Checks the files of a variant, each given by its path and its bytes; they have the time of the terms together.
+///
+/// # Errors
+/// The first of the files that cannot be read.
+pub fn check_files<'p, E>(
+    files: impl Iterator<Item = (&'p Path, Result<Vec<u8>, E>)>,
+    target: &Target,
+    terms: &Terms<'_>,
+) -> Result<Checked, E> {
     let alarm = terms.max_time.map(Alarm::after);
     let mut all = Checked::default();
-    for (index, path) in paths.iter().enumerate() {
-        let whole = tree.join(path);
-        let bytes = fs::read(&whole).map_err(|error| (whole, error))?;
-        all.add(check_bytes(path, &bytes, target, terms, alarm.as_ref()));
-        follow(index + 1, paths.len());
+    for (path, bytes) in files {
+        all.add(check_bytes(path, &bytes?, target, terms, alarm.as_ref()));
     }
     Ok(all)
+}
+
+/// Whether bytes begin an ELF program or shared library, of either byte order: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
+pub fn is_linked(bytes: &[u8]) -> bool {
+    let kind = match bytes.get(5) {
+        Some(2) => bytes.get(17),
+        _ => bytes.get(16),
+    };
+    bytes.starts_with(b"\x7fELF") && matches!(kind, Some(2 | 3))
 }
 
 /// What ends analyses after some time.

@@ -85,6 +85,14 @@ pub struct CheckRecord {
 }
 
 impl CheckRecord {
+    /// What the check was told to believe, and what it has not decided, a line each.
+    pub fn believed(&self) -> Vec<String> {
+        let accepted = self.accepted.iter().map(|fault| format!("accepted: {fault}"));
+        let guards = self.guards.iter().map(|place| format!("believed: the guard of {place}"));
+        let undecided = self.undecided.iter().map(|undecided| format!("undecided: {undecided}"));
+        accepted.chain(guards).chain(undecided).collect()
+    }
+
     /// What the variant's code needs; `None` where nobody has looked.
     pub fn used(&self) -> Option<FeatureSet> {
         (!self.left_out).then(|| demand::named(&self.needs))

@@ -73,12 +73,10 @@ fn state_of(folder: &Path, file: &LaidFile) -> FileState {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return FileState::Missing,
         Err(_) => return FileState::Other,
     };
-    let Build { id, loaded } = build_of(&bytes);
-    let is_same = match &file.build_id {
-        Some(wanted) => id.as_ref() == Some(wanted),
-        None => loaded == file.loaded,
-    };
-    if is_same && loaded <= bytes.len() as u64 { FileState::Whole } else { FileState::Other }
+    let wanted = Build { id: file.build_id.clone(), loaded: file.loaded };
+    let found = build_of(&bytes);
+    let is_whole = wanted.is_of(&found) && found.loaded <= bytes.len() as u64;
+    if is_whole { FileState::Whole } else { FileState::Other }
 }
 
 /// The programs and libraries of a variant that is built, or one missing file where its tree is gone.

@@ -1,5 +1,6 @@
 //! A wheel → whether it can be a variant by level: it is plain, is for Linux on the architecture, and holds code.
 
+use crate::check::is_linked;
 use deburr_cpu::Arch;
 use deburr_package::claim::Machines;
 use deburr_package::wheel::{Wheel, WheelError};
@@ -45,13 +46,4 @@ pub(super) fn binaries<'w>(wheel: &'w Wheel<'_>) -> Result<Vec<&'w str>, WheelEr
         }
     }
     Ok(found)
-}
-
-/// Whether bytes begin an ELF program or shared library: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
-pub(super) fn is_linked(bytes: &[u8]) -> bool {
-    let kind = match bytes.get(5) {
-        Some(2) => bytes.get(17),
-        _ => bytes.get(16),
-    };
-    bytes.starts_with(b"\x7fELF") && matches!(kind, Some(2 | 3))
 }

@@ -5,8 +5,8 @@
 //! do not. A level that has the same code as one below it is left out, since nobody would gain by it.
 
 use super::error::{WheelStepError, at};
-use super::usable::{binaries, is_linked, unusable};
-use crate::check::{Checked, Fault, Terms, check_file};
+use super::usable::{binaries, unusable};
+use crate::check::{Fault, Terms, check_files, is_linked};
 use crate::same::same_code;
 use deburr_cpu::{Arch, Target, levels};
 use deburr_package::Limits;
@@ -231,22 +231,14 @@ impl Batch<'_> {
         wheel: &Wheel<'_>,
         terms: &Terms<'_>,
     ) -> Result<bool, WheelStepError> {
-        let mut all = Checked::default();
-        for path in binaries(wheel).map_err(named(&it.path))? {
-            let bytes = wheel.read(path).map_err(named(&it.path))?;
-            let checked = check_file(Path::new(path), &bytes, &it.target, terms);
-            all.faults.extend(checked.faults);
-            all.accepted.extend(checked.accepted);
-            all.undecided.extend(checked.undecided);
-            all.present = all.present.union(checked.present);
-        }
+        let paths = binaries(wheel).map_err(named(&it.path))?;
+        let files = paths.into_iter().map(|path| (Path::new(path), wheel.read(path)));
+        let all = check_files(files, &it.target, terms).map_err(named(&it.path))?;
         let level = it.target.name.as_str();
         for fault in &all.faults {
             self.leave_out(level, rejection(fault), true);
         }
-        let accepted = all.accepted.iter().map(|fault| format!("{level}: accepted: {fault}"));
-        let undecided = all.undecided.iter().map(|file| format!("{level}: not decided: {file}"));
-        self.written.notes.extend(accepted.chain(undecided));
+        self.written.notes.extend(all.record().believed().into_iter().map(|line| format!("{level}: {line}")));
         let others = self.request.wheels.iter().map(|it| (it.target.name.as_str(), it.target.features));
         if all.faults.is_empty()
             && let Some(below) = all.nothing_above(it.target.features, others)

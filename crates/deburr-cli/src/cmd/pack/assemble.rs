@@ -3,7 +3,6 @@
 //! In: the options. Out: the tree, and a report in text or JSON.
 
 use super::terms::Stated;
-use super::watch::believed;
 use crate::args::format::Format;
 use crate::args::pack::assemble::Assemble;
 use crate::args::pack::checking::Checking;
@@ -123,7 +122,7 @@ fn check(request: &mut Request, options: &Checking) -> Result<(), Failure> {
         say(format!("{level}: no instruction needs more than {below}"));
     }
     for (source, check) in request.sources.iter_mut().zip(sound.checks) {
-        believed(&check).iter().for_each(|line| say(format!("{}: {line}", source.level)));
+        check.believed().iter().for_each(|line| say(format!("{}: {line}", source.level)));
         source.check = Some(check);
     }
     Ok(())

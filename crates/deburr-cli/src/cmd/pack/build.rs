@@ -47,23 +47,11 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
         no_check: options.checking.no_check,
     };
     let stated = Stated::read(&options.checking).map_err(Failure::Message)?;
-    let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
-    let interrupts = Interrupts::heed_at_times(farewell)
-        .map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
-    let watcher = Watcher::new(&interrupts, options.quiet);
     let was_measured = Record::read(&options.output).is_ok_and(|record| !record.measured.is_empty());
-    if let Some(line) = stated.in_force() {
-        watcher.mention(&line);
-    }
-    let built = build(&request, &stated.terms(), &watcher);
-    watcher.end();
-    let record = match built {
-        Ok(record) => record,
-        Err(error @ BuildError::Interrupted) => {
-            watcher.say(&error.to_string());
-            return Ok(ExitCode::from(INTERRUPTED));
-        }
-        Err(error) => return Err(Failure::Message(error.to_string())),
+    let interrupts = heeded()?;
+    let watcher = Watcher::new(&interrupts, options.quiet);
+    let Some(record) = watched(&request, &stated, &watcher)? else {
+        return Ok(ExitCode::from(INTERRUPTED));
     };
     if was_measured && record.measured.is_empty() {
         watcher.say("what was measured is of another build, and left out: deburr pack measure does it again");
@@ -87,6 +75,33 @@ pub(super) fn run(options: &Build, out: &mut dyn Write) -> Result<ExitCode, Fail
     }
     let is_done = record.variants.iter().all(|variant| variant.state == State::Done);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// Heeds signals while a build command runs; at any other time they end the process after a word.
+pub(super) fn heeded() -> Result<Interrupts, Failure> {
+    let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
+    Interrupts::heed_at_times(farewell).map_err(|error| Failure::Message(format!("heeding signals: {error}")))
+}
+
+/// Builds, and says what happens; `None` where the build was interrupted, which is said, too.
+pub(super) fn watched(
+    request: &BuildRequest,
+    stated: &Stated,
+    watcher: &Watcher,
+) -> Result<Option<Record>, Failure> {
+    if let Some(line) = stated.in_force() {
+        watcher.mention(&line);
+    }
+    let built = build(request, &stated.terms(), watcher);
+    watcher.end();
+    match built {
+        Ok(record) => Ok(Some(record)),
+        Err(error @ BuildError::Interrupted) => {
+            watcher.say(&error.to_string());
+            Ok(None)
+        }
+        Err(error) => Err(Failure::Message(error.to_string())),
+    }
 }
 
 /// Whether variants can be laid out in a folder or in one file, before the time to build them is spent.

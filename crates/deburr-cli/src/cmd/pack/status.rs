@@ -1,6 +1,5 @@
 //! `deburr pack status`: a folder → what it holds, on the standard output.
 
-use super::watch::believed;
 use crate::args::format::Format;
 use crate::args::pack::status::Status as Options;
 use crate::cmd::failure::Failure;
@@ -33,7 +32,7 @@ fn text(status: &Status, out: &mut dyn Write) -> std::io::Result<()> {
             (State::Done, Some(_)) => "built and checked",
         };
         writeln!(out, "{}: {state}", variant.level)?;
-        for line in variant.check.iter().flat_map(believed) {
+        for line in variant.check.iter().flat_map(CheckRecord::believed) {
             writeln!(out, "  {line}")?;
         }
         for found in status.found.iter().filter(|found| found.file.level == variant.level) {

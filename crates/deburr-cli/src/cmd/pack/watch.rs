@@ -52,18 +52,10 @@ impl Watcher {
 
     /// Says what a check has not decided, and what it was told to believe.
     fn mention_believed(&self, level: &str, check: &CheckRecord) {
-        for line in believed(check) {
+        for line in check.believed() {
             self.mention(&format!("{level}: {line}"));
         }
     }
-}
-
-/// What a check has not decided, and what it was told to believe, a line each.
-pub(super) fn believed(check: &CheckRecord) -> Vec<String> {
-    let accepted = check.accepted.iter().map(|fault| format!("accepted: {fault}"));
-    let guards = check.guards.iter().map(|place| format!("believed: the guard of {place}"));
-    let undecided = check.undecided.iter().map(|undecided| format!("undecided: {undecided}"));
-    accepted.chain(guards).chain(undecided).collect()
 }
 
 impl Observer for Watcher {

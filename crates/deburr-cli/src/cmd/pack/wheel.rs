@@ -2,16 +2,15 @@
 //!
 //! In: the options. Out: the wheels; on the standard error what happens, and a report in text or JSON.
 
-use super::build::place;
+use super::build::{heeded, place, watched};
 use super::terms::Stated;
 use super::watch::Watcher;
 use crate::args::format::Format;
 use crate::args::pack::wheel::{Fallback as FallbackOption, Schema, Wheel};
 use crate::cmd::failure::Failure;
-use crate::cmd::interrupt::{INTERRUPTED, Interrupts};
-use crate::output::complaints::complaints;
+use crate::cmd::interrupt::INTERRUPTED;
 use deburr_cpu::Target;
-use deburr_pack::build::{BuildError, BuildRequest, build};
+use deburr_pack::build::BuildRequest;
 use deburr_pack::record::State;
 use deburr_pack::wheel::{
     Fallback, LeftOut, LevelWheel, WheelRequest, WrittenWheels, built, rank, write_wheels,
@@ -118,23 +117,9 @@ fn built_wheels(options: &Wheel, stated: &Stated) -> Result<Option<BuiltWheels>,
         fresh: options.fresh,
         no_check: options.checking.no_check,
     };
-    let farewell = || drop(writeln!(complaints(), "deburr: {}", BuildError::Interrupted));
-    let interrupts = Interrupts::heed_at_times(farewell)
-        .map_err(|error| Failure::Message(format!("heeding signals: {error}")))?;
+    let interrupts = heeded()?;
     let watcher = Watcher::new(&interrupts, options.quiet);
-    if let Some(line) = stated.in_force() {
-        watcher.mention(&line);
-    }
-    let record = build(&request, &stated.terms(), &watcher);
-    watcher.end();
-    let record = match record {
-        Ok(record) => record,
-        Err(error @ BuildError::Interrupted) => {
-            watcher.say(&error.to_string());
-            return Ok(None);
-        }
-        Err(error) => return Err(Failure::Message(error.to_string())),
-    };
+    let Some(record) = watched(&request, stated, &watcher)? else { return Ok(None) };
     let (mut wheels, mut left_out) = (Vec::new(), Vec::new());
     for (variant, target) in record.variants.iter().zip(targets) {
         let reason = match variant.state {

@@ -6,7 +6,7 @@ use super::tree::{Entries, Kind, walk};
 use crate::args::pack::oci::Oci;
 use crate::input::mapped::Bytes;
 use deburr_cpu::{Arch, Target, levels, smallest_level};
-use deburr_pack::check::{Terms, check_file};
+use deburr_pack::check::{Terms, check_file, is_linked};
 use deburr_pack::record::{Record, State};
 use deburr_package::layout::Platform;
 use deburr_text::ShownPath as _;
@@ -154,13 +154,4 @@ impl Variant {
         let folders = self.entries.iter().filter(|(_, entry)| entry.kind == Kind::Folder);
         folders.map(|(path, _)| path.as_path()).find(|path| links.iter().any(|link| link == path))
     }
-}
-
-/// Whether it is an ELF program or shared library: `ET_EXEC` or `ET_DYN` (gABI, "ELF Header").
-fn is_linked(bytes: &[u8]) -> bool {
-    let kind = match bytes.get(5) {
-        Some(2) => bytes.get(17),
-        _ => bytes.get(16),
-    };
-    bytes.starts_with(b"\x7fELF") && matches!(kind, Some(2 | 3))
 }
