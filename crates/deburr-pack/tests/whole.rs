@@ -70,6 +70,10 @@ fn trees(scratch: &Scratch, version: &str, root: &str) -> Request {
             fs::create_dir_all(tree.join(at(folder))).unwrap();
         }
         symlink("../bin/alias", tree.join(at("sbin/other"))).unwrap();
+        // Out of the trees, to nothing, and around in a circle.
+        for (link, target) in [("lib/out", "../../../out"), ("lib/none", "none.so"), ("lib/round", "round")] {
+            symlink(target, tree.join(at(link))).unwrap();
+        }
         fs::write(tree.join(at("share/data")), "data\n").unwrap();
         let target = Target::parse(level).unwrap();
         let (arch, features) = (target.arch, target.features);
@@ -140,6 +144,14 @@ fn a_process_has_the_program_the_library_and_the_plug_in_of_one_level() {
                 assert_eq!(said(&run(&moved.join(program), level)), format!("{who} {who} {who} data\n"));
             }
             assert_eq!(said(&run(&moved.join("bin/same"), level)), format!("{who}\n"));
+        }
+        // A link that does not lead to what is in a tree is that of the place.
+        let place = fs::read_dir(moved.join("lib/prog")).unwrap().map(|it| it.unwrap().path());
+        let id = place.into_iter().find(|path| !path.ends_with("start")).unwrap();
+        for link in ["out", "none", "round"] {
+            let twin = id.join(LEVELS[1]).join("lib").join(link);
+            let to = twin.parent().unwrap().join(fs::read_link(&twin).unwrap());
+            assert_eq!(fs::read_link(to).unwrap(), fs::read_link(moved.join("lib").join(link)).unwrap());
         }
         // What all levels share is there once.
         let shared: Vec<String> = listing(&scratch.join("moved"))

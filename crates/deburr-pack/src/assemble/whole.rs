@@ -381,8 +381,8 @@ impl<'a> Composer<'a> {
 
     /// Whether a link leads to what is in the tree of each level, too.
     fn is_within(&self, link: &Path, target: &Path) -> bool {
-        let folder = link.parent().unwrap_or(Path::new(""));
-        target.is_relative() && lexical(&folder.join(target)).starts_with(&self.root)
+        let to = lexical(&link.parent().unwrap_or(Path::new("")).join(target));
+        to.starts_with(&self.root) && self.trees.entries.contains_key(&to)
     }
 
     /// What the launcher of a program reads.
