@@ -69,6 +69,18 @@ impl Series {
         }
     }
 
+    /// With zeros of which only a limit is known, such as times below the clock's resolution, at half of the smallest positive value:
+    /// the usual place of what is below a limit of detection, between it and nothing. Where nothing is positive, as it was.
+    #[must_use]
+    pub fn with_zeros_at_their_limit(mut self) -> Series {
+        let positive = self.values.iter().flatten().copied().filter(|value| *value > 0.0);
+        let Some(limit) = positive.reduce(f64::min) else { return self };
+        let values = self.values.iter_mut().flatten();
+        let readings = self.sequence.iter_mut().map(|reading| &mut reading.value);
+        values.chain(readings).filter(|value| **value == 0.0).for_each(|value| *value = limit / 2.0);
+        self
+    }
+
     /// What B is to A in each pair, by which direction is better.
     ///
     /// # Errors
@@ -147,4 +159,26 @@ pub fn pooled(points: &[Series]) -> Option<Series> {
         }
     }
     Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_half_of_the_smallest_other_value_on_both_sides_and_in_the_order_of_the_runs() {
+        let reading = |value| Reading { side: Side::A, value, began: None, pair: 0, is_contaminated: false };
+        let series = Series {
+            sequence: vec![reading(0.0), reading(0.004)],
+            ..Series::of([vec![0.0, 0.004], vec![0.008, 0.0]], Order::Interleaved)
+        };
+        assert!(series.differences(Direction::Smaller).is_err());
+        let limited = series.clone().with_zeros_at_their_limit();
+        assert_eq!(limited.values, [vec![0.002, 0.004], vec![0.008, 0.002]]);
+        assert_eq!(limited.sequence.iter().map(|it| it.value).collect::<Vec<_>>(), [0.002, 0.004]);
+        assert!(limited.differences(Direction::Smaller).is_ok());
+        // Without a positive value there is no limit.
+        let none = Series::of([vec![0.0], vec![0.0]], Order::Interleaved);
+        assert_eq!(none.clone().with_zeros_at_their_limit(), none);
+    }
 }

@@ -148,6 +148,7 @@ pub(super) fn document(
     let (questions, mut notes) = comparable(plan, points);
     let runs = || points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
     notes.extend(metric::memory_note(&plan.chosen, runs()));
+    notes.extend(questions.iter().filter_map(|(_, chosen)| metric::ticks_note(chosen, runs())));
     notes.extend(metric::leftovers_note(runs()));
     notes.extend(metric::turns_note(runs()));
     let mut curve = Vec::new();
@@ -315,8 +316,11 @@ fn comparable<'p>(
             notes.push(format!("{name}: one pair of it is of {block} runs a side, one after the other"));
         }
         let runs = points.iter().flat_map(|point| &point.pairs).flat_map(|pair| &pair.runs);
-        let mut values = runs.filter_map(|run| run.metrics.get(&chosen.metric.name));
-        match values.find(|value| **value <= 0.0).filter(|_| place > 0) {
+        let values: Vec<f64> = runs.filter_map(|run| run.metrics.get(&chosen.metric.name).copied()).collect();
+        // Some zeros of a time by ticks have a limit.
+        let is_limited = chosen.is_by_ticks() && values.iter().any(|value| *value > 0.0);
+        let without_ratio = values.iter().find(|value| **value < 0.0 || (**value == 0.0 && !is_limited));
+        match without_ratio.filter(|_| place > 0) {
             Some(value) => {
                 let difference =
                     absolute(points, chosen).map_or_else(String::new, |text| format!("; {text}"));

@@ -40,6 +40,11 @@ impl ChosenMetric {
         !matches!(self.metric.source, Source::ValgrindInstructions)
     }
 
+    /// Whether the kernel divides it by its ticks, so that a short run may have none of it (getrusage(2), `cputime_adjust` in Linux).
+    pub(super) fn is_by_ticks(&self) -> bool {
+        matches!(self.metric.source, Source::User | Source::System)
+    }
+
     /// The values of some pairs, with what the load may have done to them; `None`: a run without it.
     pub(super) fn series(&self, pairs: &[Pair], cores: usize, is_under_load: bool) -> Option<Series> {
         let (name, conditions) = (&self.metric.name, self.conditions(pairs, cores));
@@ -48,6 +53,7 @@ impl ChosenMetric {
             Some(percentile) => comparison::percentiles(pairs, name, percentile, &conditions)?,
             None => comparison::series(pairs, name, Some(&conditions))?,
         };
+        let series = if self.is_by_ticks() { series.with_zeros_at_their_limit() } else { series };
         let is_bounded = self.percentile.is_none() && is_bounded(&self.question, &self.metric.source);
         Some(Series { is_bounded, is_under_load, ..series })
     }
@@ -83,6 +89,23 @@ pub(super) fn memory_note<'r>(
     Some(format!(
         "{name}: below {floor:.1} MB it cannot be seen here: deburr's own memory counts as the command's"
     ))
+}
+
+/// That runs have none of a time that the kernel divides by its ticks, where some have.
+pub(super) fn ticks_note<'r>(
+    chosen: &ChosenMetric,
+    runs: impl Iterator<Item = &'r RecordedRun>,
+) -> Option<String> {
+    let name = &chosen.question.name;
+    let values: Vec<f64> = runs.filter_map(|run| run.metrics.get(name).copied()).collect();
+    let zeros = values.iter().filter(|value| **value == 0.0).count();
+    (chosen.is_by_ticks() && (1..values.len()).contains(&zeros)).then(|| {
+        format!(
+            "{name}: 0 in {zeros} of {} runs, because the kernel divides CPU time by its ticks; they count as half of the smallest \
+             other value. --metric cpu is exact",
+            values.len()
+        )
+    })
 }
 
 /// That counters took turns, where they did.
@@ -317,6 +340,28 @@ mod tests {
         assert!(noted.starts_with("memory: below 5.3 MB it cannot be seen here"), "{noted}");
         assert_eq!(memory_note(&memory, runs[..1].iter()), None);
         assert_eq!(memory_note(&wall, runs.iter()), None);
+    }
+
+    #[test]
+    fn times_by_ticks_that_some_runs_have_none_of_are_told() {
+        let run = |user| RecordedRun {
+            metrics: [("user".to_owned(), user)].into_iter().collect(),
+            ..RecordedRun::default()
+        };
+        let [user, cpu] = ["user", "cpu"].map(one);
+        let runs = [run(0.0), run(0.004), run(0.0)];
+        let noted = ticks_note(&user, runs.iter()).expect("a note");
+        assert!(
+            noted.starts_with("user: 0 in 2 of 3 runs") && noted.ends_with("--metric cpu is exact"),
+            "{noted}"
+        );
+        for none in [
+            ticks_note(&user, runs[1..2].iter()),
+            ticks_note(&user, runs[..1].iter()),
+            ticks_note(&cpu, runs.iter()),
+        ] {
+            assert_eq!(none, None);
+        }
     }
 
     #[test]
