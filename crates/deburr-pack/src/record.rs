@@ -31,6 +31,13 @@ pub struct Record {
     /// The files of several variants, where they were laid out; empty in a pack that was built.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<LaidFile>,
+    /// The folder of the trees and their launchers, where each level has a tree; relative to the record's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PathBuf>,
+    /// The link that leads to the chosen tree, or to the launchers, where the tree was laid out with `--select`; relative to the
+    /// record's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<PathBuf>,
 }
 
 /// A file that was laid out for a level, and by what it is known also after it was stripped.

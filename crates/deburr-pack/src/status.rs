@@ -10,7 +10,7 @@ use deburr_launcher::Build;
 use serde::Serialize;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a folder holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -20,6 +20,9 @@ pub struct Status {
     pub record: Record,
     /// The files of several variants of a tree, or the programs and libraries of a pack's variants.
     pub found: Vec<FoundFile>,
+    /// To what the link leads that the machine chooses by; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<PathBuf>,
     /// Whether every variant is built and every file is whole.
     pub is_whole: bool,
 }
@@ -64,7 +67,9 @@ pub fn status(folder: &Path) -> Result<Status, RecordError> {
     }
     let is_whole = record.variants.iter().all(|variant| variant.state == State::Done)
         && found.iter().all(|file| file.state == FileState::Whole);
-    Ok(Status { record, found, is_whole })
+    let selected = record.selection.as_ref().and_then(|link| fs::read_link(folder.join(link)).ok());
+    let is_whole = is_whole && (record.selection.is_none() || selected.is_some());
+    Ok(Status { record, found, selected, is_whole })
 }
 
 fn state_of(folder: &Path, file: &LaidFile) -> FileState {

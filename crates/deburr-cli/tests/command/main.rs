@@ -113,6 +113,7 @@ fn help_texts_are_as_recorded() {
         "pack measure",
         "pack oci",
         "pack selector",
+        "pack install",
         "pack wheel",
         "query",
         "scan",

@@ -56,6 +56,14 @@ pub(super) fn keep(from: &Path, to: &Path, rights: Rights) -> Result<(), Assembl
         .map_err(|error| AssembleError::Io(to.to_owned(), error.into()))
 }
 
+/// Makes the metadata of a copy those of its original, rights and all.
+///
+/// # Errors
+/// [`AssembleError`], where they cannot be kept.
+pub(crate) fn keep_metadata(from: &Path, to: &Path) -> Result<(), AssembleError> {
+    keep(from, to, Rights::Kept)
+}
+
 /// Gives a copy to the owner of its original.
 fn give(from: &Path, to: &Path, data: &Metadata) -> Result<(), AssembleError> {
     let (user, group) = (Uid::from_raw(data.uid()), Gid::from_raw(data.gid()));

@@ -12,8 +12,10 @@
 mod binary;
 pub(crate) use binary::build_of;
 mod metadata;
+pub(crate) use metadata::keep_metadata;
 mod place;
 mod plan;
+mod select;
 mod single;
 mod sound;
 mod tree;
@@ -77,6 +79,8 @@ pub struct Request {
     pub is_shared: bool,
     /// Where the trees of the levels are, relative to the tree; `None`: below `lib`, by the name of the first program.
     pub place: Option<PathBuf>,
+    /// Let programs be links that lead to a level's tree once it was chosen on the machine, and to launchers before (`select.rs`).
+    pub is_selected: bool,
     /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
     /// that level runs. Together they are the one tree.
     pub is_split: bool,
@@ -150,6 +154,8 @@ pub enum AssembleError {
     Pattern(Pattern, &'static str),
     /// Files are not what their variant's level says: the level, and what is wrong.
     Faults(Vec<(String, Fault)>),
+    /// No program of the trees has a tree for each level, so none could be selected.
+    NothingToSelect,
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
     /// The table of a program or library cannot be written.
@@ -178,6 +184,9 @@ impl fmt::Display for AssembleError {
                 }
                 f.write_str("build these variants for their levels, or pass --no-check")
             }
+            AssembleError::NothingToSelect => f.write_str(
+                "--select: no program or library of the trees differs between the levels so that a program could be chosen; leave --select out",
+            ),
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.shown()),
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.shown()),
             AssembleError::Record(error) => error.fmt(f),
@@ -195,9 +204,14 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
     let levels = plan::Levels::of(request)?;
     let trees = tree::Trees::walk(&levels.sources)?;
     is_root_at(request)?;
+    if request.is_selected && request.is_shared {
+        let reason = "--select needs a tree for each level; leave --layout shared out";
+        return Err(AssembleError::Levels(reason.to_owned()));
+    }
     let whole = if request.is_shared { None } else { plan::Plan::whole(request, &levels, &trees)? };
     let plan = match whole {
         Some(plan) => plan,
+        None if request.is_selected => return Err(AssembleError::NothingToSelect),
         None => plan::Plan::of(request, &levels, &trees)?,
     };
     match std::fs::read_dir(output) {
@@ -228,6 +242,8 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
             variants: variants.collect(),
             measured: request.measured.clone(),
             files: plan.files(&levels, &roots, &temporary)?,
+            place: plan.place.as_ref().map(|place| roots.in_base(place, &temporary)),
+            selection: plan.selection.as_ref().map(|link| roots.in_base(link, &temporary)),
         };
         record.write(&temporary).map_err(AssembleError::Record)?;
         std::fs::rename(&temporary, output).map_err(|error| AssembleError::Io(output.to_owned(), error))

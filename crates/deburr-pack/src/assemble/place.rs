@@ -31,6 +31,12 @@ impl Roots {
     pub(super) fn of(&self, index: usize) -> &Path {
         &self.0[index]
     }
+
+    /// The path of a file that is there without the packages of levels, relative to the folder of all trees.
+    pub(super) fn in_base(&self, path: &Path, folder: &Path) -> PathBuf {
+        let path = self.of(0).join(path);
+        path.strip_prefix(folder).unwrap_or(&path).to_owned()
+    }
 }
 
 /// Writes the trees.
@@ -73,13 +79,14 @@ pub(super) fn place(plan: &Plan, levels: &Levels, trees: &Trees, all: &Roots) ->
         let Some(table) = &several.table else { continue };
         let fault = |error| AssembleError::Table(several.path.clone(), error);
         if several.mechanism == Mechanism::Launcher {
-            let path = to.join(several.launcher.as_ref().unwrap_or(&several.path));
+            let path = to.join(several.launcher.as_ref().map_or(&several.path, |launcher| &launcher.path));
             path.parent().map_or(Ok(()), make_folder)?;
             write(&path, &deburr_launcher::launcher(table).map_err(fault)?)?;
             metadata::keep(&lowest.join(&several.path), &path, Rights::Kept)?;
             if let Some(launcher) = &several.launcher {
                 let link = to.join(&several.path);
-                let target = whole::relative(several.path.parent().unwrap_or(Path::new("")), launcher);
+                let folder = several.path.parent().unwrap_or(Path::new(""));
+                let target = whole::relative(folder, &launcher.called_as);
                 symlink(target, &link).map_err(|error| AssembleError::Io(link, error))?;
             }
         } else {

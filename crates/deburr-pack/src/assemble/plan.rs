@@ -74,8 +74,23 @@ pub(super) struct Several {
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// `None` where the dynamic loader chooses, or the program that opens it.
     pub(super) table: Option<Table>,
-    /// Where the launcher goes, if not in the place of the program; that becomes a link to it.
-    pub(super) launcher: Option<PathBuf>,
+    /// The launcher, if it does not go into the place of the program.
+    pub(super) launcher: Option<Launcher>,
+}
+
+/// A launcher that is not in the place of its program.
+pub(super) struct Launcher {
+    /// Where it goes.
+    pub(super) path: PathBuf,
+    /// What the place of the program is a link to: the launcher, or what leads to it.
+    pub(super) called_as: PathBuf,
+}
+
+/// A file that is written besides those of the variants.
+pub(super) struct Text {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    pub(super) is_executable: bool,
 }
 
 /// What goes where.
@@ -87,8 +102,12 @@ pub(super) struct Plan {
     pub(super) remarks: Vec<Remark>,
     /// Links of the trees of levels: the level, where, and the target.
     pub(super) links: Vec<(usize, PathBuf, PathBuf)>,
-    /// Files that say that the tree of a level is whole: the level, where, and their text.
-    pub(super) markers: Vec<(usize, PathBuf, String)>,
+    /// Files of a level's package: those that say that its tree is whole, and what chooses on the machine.
+    pub(super) texts: Vec<(usize, Text)>,
+    /// Where whole trees and their launchers are.
+    pub(super) place: Option<PathBuf>,
+    /// The link that leads to what was chosen on the machine.
+    pub(super) selection: Option<PathBuf>,
 }
 
 /// The file's bytes in a variant.

@@ -10,15 +10,18 @@
 //! | `PLACE/start/bin/prog` | the launcher; it comes after all trees |
 //! | `bin/prog` | a link to it |
 //! | all else | as in the lowest tree |
+//! | `PLACE/selected` | with `--select`: the link through which `bin/prog` leads to the launcher or to one tree (`select.rs`) |
 //!
 //! `ID` is a hash of what is in the trees. So a new version of a package writes beside the old trees and over none of them, and what
 //! decides is one launcher, which is replaced at once.
 
 use super::binary::{Binary, Kind};
-use super::place::Roots;
+use super::place::{self, Roots};
 use super::plan::{
-    Levels, Plan, Several, are_patterns_of, has_match, is_privileged, own, prefix_of, read, table, variant,
+    Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, own, prefix_of, read,
+    table, variant,
 };
+use super::select::{self, Selection};
 use super::tree::{Entry, Trees};
 use super::{AssembleError, Mechanism, Remark, Request, binary};
 use deburr_launcher::Variant;
@@ -30,7 +33,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder of the launchers in the place of the trees: behind every ID, which is of hexadecimal digits.
-const START: &str = "start";
+pub(super) const START: &str = "start";
 
 /// An ELF file of the trees.
 struct Elf<'t> {
@@ -101,6 +104,9 @@ impl Plan {
                 Some(several) => plan.several.push(several),
                 None => plan.copies.push(file.path.to_owned()),
             }
+        }
+        if request.is_selected {
+            laid.extend(private.iter().map(|library| library.path));
         }
         let stays = files.iter().filter(|file| !laid.contains(file.path));
         plan.copies.extend(stays.map(|file| file.path.to_owned()));
@@ -280,7 +286,9 @@ impl<'a> Composer<'a> {
                 "the trees of the levels would go below it, and it is no folder; name another --place";
             return Err(AssembleError::File(above.to_owned(), reason.to_owned()));
         }
-        for taken in [place.join(&id), place.join(START)] {
+        let mut taken = vec![id.as_str(), START];
+        taken.extend(select::NAMES.into_iter().filter(|_| request.is_selected));
+        for taken in taken.into_iter().map(|name| place.join(name)) {
             if trees.entries.contains_key(&taken) {
                 let reason =
                     "the trees of the levels would go here, but the trees have it; name another --place";
@@ -291,6 +299,7 @@ impl<'a> Composer<'a> {
     }
 
     fn compose(&self, plan: &mut Plan) -> Result<(), AssembleError> {
+        plan.place = Some(self.place.clone());
         let all: Vec<&Elf<'_>> = self.started.iter().chain(self.private).copied().collect();
         for file in &all {
             let is_started = file.binary.kind == Kind::Program;
@@ -303,7 +312,7 @@ impl<'a> Composer<'a> {
                     .collect(),
                 links: Vec::new(),
                 table: if is_started { Some(self.table(file)?) } else { None },
-                launcher: is_started.then(|| self.launcher(file.path)),
+                launcher: if is_started { Some(self.launched(file.path)?) } else { None },
             });
             plan.remarks.extend(self.remark(file)?);
         }
@@ -336,8 +345,11 @@ impl<'a> Composer<'a> {
             }
             if level > 0 {
                 let text = format!("All files of the tree {} are there.\n", self.levels.sources[level].level);
-                plan.markers.push((level, self.marker(level), text));
+                plan.texts.push((level, Text { path: self.marker(level), text, is_executable: false }));
             }
+        }
+        if self.request.is_selected {
+            self.selection()?.add_to(plan)?;
         }
         Ok(())
     }
@@ -377,6 +389,27 @@ impl<'a> Composer<'a> {
 
     fn launcher(&self, program: &Path) -> PathBuf {
         self.place.join(START).join(program.strip_prefix(&self.root).unwrap_or(program))
+    }
+
+    fn launched(&self, program: &Path) -> Result<Launcher, AssembleError> {
+        let path = self.launcher(program);
+        // Only the launcher of a set-user-ID program has its rights.
+        let is_chosen = self.request.is_selected && !is_privileged(self.request, self.levels, program)?;
+        let called_as =
+            if is_chosen { Selection::chosen(&self.root, &self.place, program) } else { path.clone() };
+        Ok(Launcher { path, called_as })
+    }
+
+    /// What lets the machine choose.
+    fn selection(&self) -> Result<Selection<'_>, AssembleError> {
+        let mut programs = Vec::new();
+        for program in self.started {
+            if !is_privileged(self.request, self.levels, program.path)? {
+                programs.push(program.path);
+            }
+        }
+        let libraries = self.private.iter().map(|it| (it.path, self.in_tree(0, it.path))).collect();
+        Ok(Selection { request: self.request, root: &self.root, place: &self.place, programs, libraries })
     }
 
     /// Whether a link leads to what is in the tree of each level, too.
@@ -473,7 +506,7 @@ pub(super) fn relative(folder: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(common)).collect()
 }
 
-/// Writes what only a plan of whole trees has: links into the output, and markers, which come last.
+/// Writes what only a plan of whole trees has: links into the output, and texts, which come last.
 pub(super) fn write(plan: &Plan, roots: &Roots) -> Result<(), AssembleError> {
     let io = |path: &Path| {
         let path = path.to_owned();
@@ -486,9 +519,13 @@ pub(super) fn write(plan: &Plan, roots: &Roots) -> Result<(), AssembleError> {
         }
         std::os::unix::fs::symlink(target, &link).map_err(io(&link))?;
     }
-    for (level, marker, text) in &plan.markers {
-        let marker = roots.of(*level).join(marker);
-        fs::write(&marker, text).map_err(io(&marker))?;
+    for (level, Text { path, text, is_executable }) in &plan.texts {
+        let path = roots.of(*level).join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(io(folder))?;
+        }
+        place::write(&path, text.as_bytes())?;
+        place::set_mode(&path, if *is_executable { 0o755 } else { 0o644 })?;
     }
     Ok(())
 }

@@ -29,6 +29,11 @@ pub(crate) struct Layout {
     /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
     #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
     pub(crate) by_loader: Vec<Pattern>,
+    /// Let links lead to the level that the machine has chosen
+    ///
+    /// For daemons that others find by the path of what runs.
+    #[arg(long, requires = "dist", help_heading = "Layout", conflicts_with = "single_file")]
+    pub(crate) select: bool,
     /// Write one file that holds this program's variants
     #[arg(long, value_name = "PROG", requires = "dist", help_heading = "Layout", conflicts_with_all = ["place", "prefix", "by_name", "by_loader", "split"])]
     pub(crate) single_file: Option<PathBuf>,

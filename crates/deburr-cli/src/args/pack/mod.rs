@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod build;
 pub(crate) mod checking;
+pub(crate) mod install;
 pub(crate) mod layout;
 pub(crate) mod measure;
 pub(crate) mod oci;
@@ -17,6 +18,7 @@ use clap::{Args, Subcommand};
 #[command(after_long_help = "Examples:
   deburr pack build --levels x86-64-v1,x86-64-v3 -- make -j2
   deburr pack assemble deburr-pack -o dist
+  deburr pack install dist /usr/local
   deburr pack measure deburr-pack -- {tree}/bin/prog --benchmark
   deburr pack oci deburr-pack --entrypoint /usr/bin/prog -o layout
   deburr pack wheel --levels x86-64-v1,x86-64-v3 -- pip wheel --no-deps -w {out} .")]
@@ -42,6 +44,10 @@ pub(crate) enum Step {
     Measure(Box<measure::Measure>),
     /// Write a container image with one manifest for each level
     Oci(Box<oci::Oci>),
+    /// Copy a tree into a system, and let it choose there
+    ///
+    /// At each moment a whole old or a whole new program starts.
+    Install(install::Install),
     /// Show what a pack or a tree holds, and whether it is whole
     Status(status::Status),
     /// Build Python wheels by level, which an installer chooses among

@@ -133,6 +133,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
         prefix: options.layout.prefix.clone(),
         is_shared: options.layout.kind == Kind::Shared,
         place: options.layout.place.clone(),
+        is_selected: options.layout.select,
         is_split: options.layout.split,
         by_name: options.layout.by_name.clone(),
         by_loader: options.layout.by_loader.clone(),

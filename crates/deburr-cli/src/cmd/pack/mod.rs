@@ -2,6 +2,7 @@
 
 mod assemble;
 mod build;
+mod install;
 mod measure;
 mod oci;
 mod selector;
@@ -20,6 +21,7 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
     match &options.step {
         Step::Build(options) => build::run(options, out),
         Step::Assemble(options) => assemble::run(options, out),
+        Step::Install(options) => install::run(options, out),
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
         Step::Status(options) => status::run(options, out),

@@ -45,5 +45,11 @@ fn text(status: &Status, out: &mut dyn Write) -> std::io::Result<()> {
             writeln!(out, "  {state}{}  {id}", found.file.path.shown())?;
         }
     }
+    if let Some(link) = &status.record.selection {
+        match &status.selected {
+            Some(target) => writeln!(out, "{} leads to {}", link.shown(), target.shown())?,
+            None => writeln!(out, "missing: {}", link.shown())?,
+        }
+    }
     writeln!(out, "{}", if status.is_whole { "all is whole" } else { "not all is whole" })
 }

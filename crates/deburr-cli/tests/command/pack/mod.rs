@@ -5,6 +5,7 @@ mod assemble;
 mod build;
 mod deb;
 mod dist;
+mod install;
 mod measure;
 mod oci;
 mod profile;
