@@ -3,14 +3,51 @@
 //! In: a [`Target`]. Out: options of GCC and Clang ("x86 Options", "AArch64 Options"), of rustc ("Codegen Options"), and
 //! Go's `GOAMD64` or `GOARM64` (cmd/go, "Environment variables"). Whether a compiler knows them is tried by the caller.
 
-use deburr_cpu::{Arch, Target, level_named, levels};
+use deburr_cpu::{Arch, Target, cpu_named, level_named, levels};
 
-/// The options of GCC and Clang.
-pub(super) fn c_family(target: &Target) -> Vec<String> {
+/// The names by which compilers may know the level or CPU, the likeliest first: a compiler may be older than a name, or have another
+/// one than this program (`zen4` is GCC's and Clang's `znver4`, `bulldozer` their `bdver1`).
+pub(super) fn spellings(target: &Target) -> Vec<String> {
+    let (base, _) = parts(target);
+    let of_compilers = |name: &str| match target.arch {
+        Arch::X86_64 => x86_name(name),
+        Arch::Aarch64 => name.to_owned(),
+    };
+    let mut names = vec![of_compilers(base)];
+    for name in
+        cpu_named(base).into_iter().flat_map(|cpu| [cpu.name].into_iter().chain(cpu.aliases.iter().copied()))
+    {
+        let name = of_compilers(name);
+        if level_named(base).is_none() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// What a compiler's own model of a CPU has beyond the target's features, as the names of `-m` options; `macros` is what it prints for
+/// `-dM -E`. Some of a CPU's makes lack a feature that a compiler takes for granted, and code within `#ifdef __AES__` would need it.
+pub(super) fn beyond(target: &Target, macros: &str) -> Vec<String> {
+    let is_cpu = target.arch == Arch::X86_64 && target.cpu().is_some();
+    let Some(first) = levels(target.arch).first().map(|level| level.name).filter(|_| is_cpu) else {
+        return Vec::new();
+    };
+    let names = macros.lines().filter_map(|line| {
+        let name = line.strip_prefix("#define __")?.strip_suffix("__ 1")?;
+        (!name.contains('_')).then(|| name.to_ascii_lowercase())
+    });
+    let is_beyond = |name: &String| {
+        Target::parse(&format!("{first}+{name}")).is_ok_and(|with| !with.features.is_subset(target.features))
+    };
+    names.filter(is_beyond).collect()
+}
+
+/// The options of GCC and Clang, which know the level or CPU by this name.
+pub(super) fn c_family(target: &Target, name: &str) -> Vec<String> {
     let (base, suffixes) = parts(target);
     match target.arch {
         Arch::X86_64 => {
-            let mut flags = vec![format!("-march={}", x86_name(base))];
+            let mut flags = vec![format!("-march={name}")];
             flags.extend(suffixes.map(|suffix| match removed(target.arch, suffix) {
                 Some(name) => format!("-mno-{name}"),
                 None => format!("-m{suffix}"),
@@ -19,7 +56,7 @@ pub(super) fn c_family(target: &Target) -> Vec<String> {
         }
         Arch::Aarch64 => {
             let option = if level_named(base).is_some() { "-march" } else { "-mcpu" };
-            let mut flag = format!("{option}={}", base.replace(".0-a", "-a"));
+            let mut flag = format!("{option}={}", name.replace(".0-a", "-a"));
             suffixes.for_each(|suffix| {
                 flag.push('+');
                 flag.push_str(suffix);
@@ -29,18 +66,18 @@ pub(super) fn c_family(target: &Target) -> Vec<String> {
     }
 }
 
-/// The options of rustc.
-pub(super) fn rustc(target: &Target) -> Vec<String> {
+/// The options of rustc, which knows the level or CPU by this name.
+pub(super) fn rustc(target: &Target, name: &str) -> Vec<String> {
     let (base, suffixes) = parts(target);
     let mut flags = Vec::new();
     match (target.arch, base.strip_prefix("armv").filter(|_| level_named(base).is_some())) {
-        (Arch::X86_64, _) => flags.push(format!("-Ctarget-cpu={}", x86_name(base))),
+        (Arch::X86_64, _) => flags.push(format!("-Ctarget-cpu={name}")),
         (Arch::Aarch64, Some("8.0-a")) => {}
         (Arch::Aarch64, Some(version)) => {
             let version = version.replace(".0-a", "a").replace("-a", "a");
             flags.push(format!("-Ctarget-feature=+v{version}"));
         }
-        (Arch::Aarch64, None) => flags.push(format!("-Ctarget-cpu={base}")),
+        (Arch::Aarch64, None) => flags.push(format!("-Ctarget-cpu={name}")),
     }
     flags.extend(suffixes.map(|suffix| match removed(target.arch, suffix) {
         Some(name) => format!("-Ctarget-feature=-{name}"),
@@ -147,10 +184,34 @@ mod tests {
             ("graviton2", vec!["-mcpu=neoverse-n1"], vec!["-Ctarget-cpu=neoverse-n1"], "v8.2"),
         ] {
             let target = target(name);
-            assert_eq!(c_family(&target), c, "{name}");
-            assert_eq!(rustc(&target), rust, "{name}");
+            let called = &spellings(&target)[0];
+            assert_eq!(c_family(&target, called), c, "{name}");
+            assert_eq!(rustc(&target, called), rust, "{name}");
             assert_eq!(go(&target).value, go_value, "{name}");
         }
+    }
+
+    #[test]
+    fn a_cpu_has_the_names_of_all_compilers_and_a_level_has_one() {
+        for (name, expected) in [("zen4", "znver4"), ("bulldozer", "bdver1"), ("graviton2", "neoverse-n1")] {
+            assert!(
+                spellings(&target(name)).iter().any(|it| it == expected),
+                "{:?}",
+                spellings(&target(name))
+            );
+        }
+        assert_eq!(spellings(&target("x86-64-v3")), ["x86-64-v3"]);
+        assert_eq!(spellings(&target("armv8.1-a")), ["armv8.1-a"]);
+    }
+
+    #[test]
+    fn what_a_compiler_s_model_has_beyond_the_target_is_named() {
+        let macros = "#define __AES__ 1\n#define __AVX2__ 1\n#define __SSE4_1__ 1\n#define __linux__ 1\n#define __SHA__ 1\n";
+        assert_eq!(beyond(&target("haswell"), macros), ["aes", "sha"]);
+        assert_eq!(beyond(&target("haswell+aes"), macros), ["sha"]);
+        assert_eq!(beyond(&target("zen"), macros), Vec::<String>::new());
+        // The flag of a level says what the level is.
+        assert_eq!(beyond(&target("x86-64-v2"), macros), Vec::<String>::new());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod flags;
 mod follow;
 mod go;
+mod known;
 mod lock;
 mod process;
 mod request;
@@ -84,6 +85,7 @@ pub fn build(
         observer,
     };
     let variants: Vec<Variant<'_>> = request.targets.iter().enumerate().map(at_number).collect();
+    variants.iter().filter(|variant| !variant.is_kept()).try_for_each(Variant::is_known)?;
     let mut record = first_record(request, &variants, &pack);
     record.write(&pack)?;
     let are_kept = record.variants.iter().all(|it| it.state == State::Done);
@@ -176,6 +178,23 @@ impl Variant<'_> {
         !self.request.fresh
             && is_text(&folder.join("done"), &self.checked_identity())
             && folder.join("tree").is_dir()
+    }
+
+    /// Whether some compiler knows the target: before the first variant is built, which may take long.
+    fn is_known(&self) -> Result<(), BuildError> {
+        let (able, unable) = known::compilers(self.target);
+        if !unable.is_empty() && able.is_empty() {
+            return Err(BuildError::Request(format!(
+                "{}: none of {} knows this target; install newer compilers, or name another level",
+                self.target.name,
+                unable.join(", ")
+            )));
+        }
+        if !unable.is_empty() {
+            let (level, unable, able) = (self.target.name.as_str(), &unable, &able);
+            self.observer.happened(&Event::Unknown { level, unable, able });
+        }
+        Ok(())
     }
 
     /// Builds and checks the variant. `known`: how it was checked, where it is kept.

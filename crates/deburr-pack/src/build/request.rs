@@ -51,6 +51,15 @@ pub enum Event<'a> {
     Failed(&'a str, String, &'a Path, String),
     /// A variant is not what its level says.
     Rejected(&'a str, &'a [Fault]),
+    /// Compilers of `PATH` do not know a target, and others do; a build that calls the first ones fails.
+    Unknown {
+        /// The variant.
+        level: &'a str,
+        /// Those that do not know it.
+        unable: &'a [String],
+        /// Those that do.
+        able: &'a [String],
+    },
     /// The sources hold object files, which the command may take as they are: the first one, and how many there are.
     Objects(&'a Path, usize),
     /// A flag of the project's own comes after those of the target, and so overrides them.

@@ -4,16 +4,16 @@
 //! Language") that comes first in `PATH`. The flags are the first arguments, so that a project's own flags for single files
 //! still win, and `CFLAGS` stays as it is: setting it would switch off the `-O2` of autoconf. Each call is a line in a log.
 
+use super::known::{self, machine, output_of};
 use super::script::{REFUSED, Script, quoted};
 use super::{flags, go};
-use deburr_cpu::{Arch, Target};
+use deburr_cpu::Target;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The wrappers of one variant.
 pub(super) struct Wrappers {
@@ -29,7 +29,7 @@ pub(super) struct Wrappers {
 
 /// The folder of the wrappers, next to the log of calls.
 const FOLDER: &str = "wrappers";
-const DRIVERS: [&str; 8] = ["gcc", "g++", "cc", "c++", "clang", "clang++", "gfortran", "c99"];
+pub(super) const DRIVERS: [&str; 8] = ["gcc", "g++", "cc", "c++", "clang", "clang++", "gfortran", "c99"];
 const VARIABLES: [&str; 5] = ["CC", "CXX", "FC", "RUSTC", "GO"];
 
 /// Writes the wrappers. `copy`: where the variant's sources are; `source`: where the user has them.
@@ -75,6 +75,13 @@ pub(super) fn write(target: &Target, folder: &Path, copy: &Path, source: &Path) 
     Ok(made)
 }
 
+/// The compilers that variables such as `CC` name by their absolute paths.
+pub(super) fn named_by_variables() -> Vec<(String, PathBuf)> {
+    let values = VARIABLES.into_iter().filter_map(std::env::var_os);
+    let reals = values.flat_map(|value| words_of(&value)).filter_map(|(_, real)| real);
+    reals.filter_map(|real| Some((real.file_name()?.to_str()?.to_owned(), real.clone()))).collect()
+}
+
 /// The words of a variable such as `CC`, which may have options or a cache in front; for each that names a compiler by its
 /// absolute path, that path.
 fn words_of(value: &OsStr) -> Vec<(OsString, Option<PathBuf>)> {
@@ -99,7 +106,7 @@ fn write_script(path: &Path, script: &[u8]) -> io::Result<()> {
 }
 
 /// The compilers of `PATH`, by name; the first of each name.
-fn compilers() -> BTreeMap<String, PathBuf> {
+pub(super) fn compilers() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     let path = std::env::var_os("PATH").unwrap_or_default();
     for folder in std::env::split_paths(&path).filter(|folder| folder.is_absolute()) {
@@ -149,30 +156,6 @@ fn option(prefix: &str, from: &Path, to: &Path) -> OsString {
     option
 }
 
-const fn machine(arch: Arch) -> &'static str {
-    match arch {
-        Arch::X86_64 => "x86_64",
-        Arch::Aarch64 => "aarch64",
-    }
-}
-
-fn output_of(real: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(real).args(arguments).stdin(Stdio::null()).output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
-}
-
-/// Whether a compiler takes some flags.
-fn takes(real: &Path, flags: &[String], rest: &[&str]) -> bool {
-    let status = Command::new(real)
-        .args(flags)
-        .args(rest)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success())
-}
-
 /// What is said by a compiler that does not know the target; the caller of the build reads it in the calls.
 fn refuse(text: &mut Script, target: &Target) {
     text.assign("level", OsStr::new(&target.name));
@@ -193,7 +176,6 @@ fn leave_path(text: &mut Script) {
 fn driver_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, source: &Path) {
     let host = output_of(real, &["-dumpmachine"]);
     let is_clang = output_of(real, &["--version"]).contains("clang");
-    let flags = flags::c_family(target);
     // Clang compiles for any machine; whether it is this one is in its arguments.
     leave_path(text);
     text.line(if host.starts_with(machine(target.arch)) { "is_meant=1" } else { "is_meant=" });
@@ -215,15 +197,11 @@ fn driver_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, s
     text.line("esac");
     text.line("done");
     text.line("[ -n \"$is_meant\" ] || exec \"$real\" \"$@\"");
-    let machine_flag = format!("--target={}-linux-gnu", machine(target.arch));
-    let mut tried = flags.clone();
-    if is_clang && !host.starts_with(machine(target.arch)) {
-        tried.push(machine_flag);
-    }
-    if host.starts_with(machine(target.arch)) && !takes(real, &tried, &["-E", "-x", "c", "/dev/null"]) {
+    let is_native = host.starts_with(machine(target.arch));
+    let Some(flags) = known::driver_flags(real, target, is_native) else {
         refuse(text, target);
         return;
-    }
+    };
     text.line("printf '%s\\n' \"called $name\" >>\"$calls\"");
     text.assign("map", &option("-ffile-prefix-map=", copy, source));
     let words: Vec<String> =
@@ -242,7 +220,7 @@ fn rustc_script(text: &mut Script, real: &Path, target: &Target, copy: &Path, so
     let version = output_of(real, &["-vV"]);
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
     let machine = machine(target.arch);
-    let flags = flags::rustc(target);
+    let flags = known::rustc_flags(real, target).0;
     text.line(if host.starts_with(machine) { "is_meant=1" } else { "is_meant=" });
     text.line("is_tool= before=");
     text.line("for argument in \"$@\"; do");

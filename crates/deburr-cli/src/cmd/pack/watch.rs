@@ -91,6 +91,12 @@ impl Observer for Watcher {
                     self.say(&format!("{level}: rejected: {fault}"));
                 }
             }
+            Event::Unknown { level, unable, able } => self.mention(&format!(
+                "{level}: not known to {}; a build that calls {} will fail ({} would do)",
+                unable.join(", "),
+                if unable.len() == 1 { "it" } else { "one of them" },
+                able.join(", ")
+            )),
             Event::Objects(first, count) => self.mention(&format!(
                 "the sources hold {count} object file{} of an earlier build, such as {}: the command may take them as \
                  they are, at every level; clean the sources first",
