@@ -5,7 +5,8 @@ mod common;
 mod trees;
 
 use common::compile;
-use deburr_pack::assemble::{Mechanism, Request, assemble};
+use deburr_cpu::Target;
+use deburr_pack::assemble::{Mechanism, Request, Source, assemble};
 use deburr_pack::status::{FileState, status};
 use deburr_test_support::Scratch;
 use std::cell::Cell;
@@ -202,6 +203,101 @@ fn a_library_that_is_found_by_an_absolute_path_is_refused() {
         assemble(&request, &dist).unwrap();
         assert!(said(&run(&dist.join("usr/bin/prog"), "")).starts_with("one-x86-64-v3 one-x86-64-v3 "));
     }
+}
+
+#[test]
+fn a_tree_s_program_finds_the_libraries_of_its_level_instead_of_those_of_an_absolute_folder() {
+    let scratch = Scratch::new("whole-runpath");
+    let mut request = Request::default();
+    let folder = "usr/lib/x86_64-linux-gnu/prog-private";
+    let outside = scratch.join("outside");
+    let other = "const char *other(void) { return \"other\"; }";
+    compile(&outside, "libother.so", other, &["-shared", "-fPIC", "-Wl,-soname,libother.so"]);
+    for level in LEVELS {
+        let tree = scratch.join(level);
+        let who = format!("-DWHO=\"{level}\"");
+        let shared = [who.as_str(), "-shared", "-fPIC"];
+        // The first needs the second, which it finds by what the program says, or by its own RUNPATH.
+        let below = "const char *below(void) { return WHO; }";
+        let soname = ["-Wl,-soname,libbelow.so"];
+        compile(&tree, &format!("{folder}/libbelow.so"), below, &[&shared[..], &soname].concat());
+        let search = format!("-L{}", tree.join(folder).display());
+        let name = "const char *below(void); const char *name(void) { return below(); }";
+        let soname = [search.as_str(), "-lbelow", "-Wl,-soname,libname.so"];
+        compile(&tree, &format!("{folder}/libname.so"), name, &[&shared[..], &soname].concat());
+        let program = "#include <stdio.h>\nconst char *name(void), *other(void);\n\
+                       int main(void) { printf(\"%s %s %s\\n\", WHO, name(), other()); }";
+        let outside = format!("-L{}", outside.display());
+        for (name, tag) in [("inherited", "-Wl,--disable-new-dtags"), ("alone", "-Wl,--enable-new-dtags")] {
+            let runpath = format!("-Wl,-rpath,/nowhere:/{folder}");
+            let mut options =
+                vec![who.as_str(), search.as_str(), outside.as_str(), "-lname", "-lother", tag, &runpath];
+            // Without a RUNPATH of its own, the first library finds the second only where the program has it already.
+            if name == "alone" {
+                options.extend(["-Wl,--no-as-needed", "-lbelow"]);
+            } else {
+                options.push("-Wl,--allow-shlib-undefined");
+            }
+            compile(&tree, &format!("usr/bin/{name}"), program, &options);
+        }
+        fs::create_dir_all(tree.join("etc")).unwrap();
+        fs::write(tree.join("etc/alone.conf"), "").unwrap();
+        let target = Target::parse(level).unwrap();
+        let (arch, features) = (target.arch, target.features);
+        request.sources.push(Source { level: level.into(), arch, features, tree, check: None });
+    }
+    let dist = scratch.join("dist");
+    let assembled = assemble(&request, &dist).unwrap();
+    assert!(dist.join("usr/lib/alone/start/usr/bin/alone").exists() && !dist.join("lib").exists());
+    let remarks: Vec<&str> = assembled.remarks.iter().map(|it| it.text.as_str()).collect();
+    assert!(
+        remarks.iter().any(|it| it.starts_with("its RUNPATH is /nowhere:$ORIGIN/1:$ORIGIN/2 in the trees")),
+        "{remarks:?}"
+    );
+    // Another package has a library in the same folder.
+    fs::copy(outside.join("libother.so"), dist.join(folder).join("libother.so")).unwrap();
+    for program in ["inherited", "alone"] {
+        for level in LEVELS {
+            let output = run(&dist.join("usr/bin").join(program), level);
+            assert_eq!(said(&output), format!("{level} {level} other\n"), "{program}");
+        }
+    }
+    // Only the text differs, and whoever reads the file finds nothing wrong with it.
+    let whole = status(&dist).unwrap();
+    assert!(whole.is_whole, "{whole:?}");
+    let alone = whole.found.iter().find(|it| it.file.path.ends_with("x86-64-v3/usr/bin/alone")).unwrap();
+    let (new, old) = (dist.join(&alone.file.path), scratch.join("x86-64-v3/usr/bin/alone"));
+    let differing =
+        fs::read(&new).unwrap().iter().zip(&fs::read(&old).unwrap()).filter(|(a, b)| a != b).count();
+    assert!(
+        fs::metadata(&new).unwrap().len() == fs::metadata(&old).unwrap().len()
+            && (1..64).contains(&differing)
+    );
+    let lint = Command::new("readelf").args(["-dW", "--dyn-syms"]).arg(&new).output().unwrap();
+    assert!(lint.status.success() && lint.stderr.is_empty(), "{lint:?}");
+    assert!(
+        String::from_utf8_lossy(&lint.stdout).contains("Library runpath: [/nowhere:$ORIGIN/1:$ORIGIN/2]")
+    );
+    // A text of which another name is the end stays, and the program is refused.
+    for source in &request.sources {
+        let define = format!("-DWHO=\"{}\"", source.level);
+        let search = format!("-L{}", source.tree.join(folder).display());
+        let outside = format!("-L{}", outside.display());
+        let program = "const char *name(void), *other(void);\nint private(void) { return WHO[0]; }\nint main(void) { return name() == other(); }";
+        let shared = ["-rdynamic", "-lname", "-lother", "-lbelow", "-Wl,--no-as-needed"];
+        let runpath = format!("-Wl,-rpath,/{folder}:private");
+        compile(
+            &source.tree,
+            "usr/bin/alone",
+            program,
+            &[&[define.as_str(), &search, &outside, &runpath][..], &shared].concat(),
+        );
+    }
+    let refused = assemble(&request, &scratch.join("shared")).unwrap_err().to_string();
+    assert!(
+        refused.contains("usr/bin/alone: other names of the file share the text of its RUNPATH"),
+        "{refused}"
+    );
 }
 
 #[test]

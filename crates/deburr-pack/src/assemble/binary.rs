@@ -37,6 +37,8 @@ pub(super) struct Binary {
     pub(super) needed: Vec<String>,
     /// The folders of DT_RUNPATH and DT_RPATH.
     pub(super) search: Vec<String>,
+    /// Whether what it loads looks there, too (DT_RPATH without DT_RUNPATH; ld.so(8)).
+    pub(super) is_search_inherited: bool,
 }
 
 impl Binary {
@@ -57,8 +59,15 @@ impl Binary {
             EM_AARCH64 => Arch::Aarch64,
             _ => return Err(format!("expected code for x86-64 or AArch64, not for machine {machine}")),
         };
-        let mut binary =
-            Binary { kind: Kind::Object, arch, name: None, needed: Vec::new(), search: Vec::new() };
+        let mut binary = Binary {
+            kind: Kind::Object,
+            arch,
+            name: None,
+            needed: Vec::new(),
+            search: Vec::new(),
+            is_search_inherited: false,
+        };
+        let mut has_runpath = false;
         let segments = header.program_headers(endian, bytes).map_err(fault)?;
         let mut is_program = segments.iter().any(|segment| segment.p_type(endian) == PT_INTERP);
         let dynamic = segments.iter().find_map(|segment| segment.dynamic(endian, bytes).transpose());
@@ -77,7 +86,9 @@ impl Binary {
                 match entry.d_tag.get(endian) {
                     DT_SONAME => binary.name = Some(text()?),
                     DT_NEEDED => binary.needed.push(text()?),
-                    DT_RUNPATH | DT_RPATH => {
+                    tag @ (DT_RUNPATH | DT_RPATH) => {
+                        has_runpath |= tag == DT_RUNPATH;
+                        binary.is_search_inherited = !has_runpath;
                         binary.search.extend(text()?.split(':').map(str::to_owned));
                     }
                     DT_FLAGS_1 => {

@@ -15,6 +15,8 @@ mod metadata;
 pub(crate) use metadata::keep_metadata;
 mod place;
 mod plan;
+mod redirect;
+mod runpath;
 mod select;
 mod single;
 mod sound;

@@ -159,6 +159,18 @@ pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), AssembleError> {
     fs::set_permissions(path, permissions).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }
 
+/// Writes other bytes of the same number into a file, which keeps all else, its times too.
+pub(super) fn rewrite(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
+    let io = |error| AssembleError::Io(path.to_owned(), error);
+    let before = fs::metadata(path).map_err(io)?;
+    set_mode(path, before.permissions().mode() & 0o7777 | 0o200)?;
+    write(path, bytes)?;
+    let times = fs::FileTimes::new().set_modified(before.modified().map_err(io)?);
+    let file = fs::File::options().write(true).open(path).map_err(io)?;
+    file.set_times(times).map_err(io)?;
+    set_mode(path, before.permissions().mode() & 0o7777)
+}
+
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), AssembleError> {
     fs::write(path, bytes).map_err(|error| AssembleError::Io(path.to_owned(), error))
 }

@@ -102,6 +102,8 @@ pub(super) struct Plan {
     pub(super) remarks: Vec<Remark>,
     /// Links of the trees of levels: the level, where, and the target.
     pub(super) links: Vec<(usize, PathBuf, PathBuf)>,
+    /// Files of the trees of levels that have another RUNPATH there: the level, where, and the text.
+    pub(super) runpaths: Vec<(usize, PathBuf, String)>,
     /// Files of a level's package: those that say that its tree is whole, and what chooses on the machine.
     pub(super) texts: Vec<(usize, Text)>,
     /// Where whole trees and their launchers are.

@@ -59,7 +59,9 @@ impl Selection<'_> {
         plan.links.push((0, link.clone(), PathBuf::from(START)));
         plan.selection = Some(link);
         let unit = self.unit_name()?;
-        let units = self.root.join("lib/systemd/system");
+        let system = Path::new("usr");
+        let is_system = self.root.as_os_str().is_empty() && self.place.starts_with(system);
+        let units = if is_system { system } else { self.root }.join("lib/systemd/system");
         let wanted = units.join(WANTS).join(&unit);
         plan.links.push((0, wanted, Path::new("..").join(&unit)));
         plan.texts.push((0, Text { path: units.join(&unit), text: self.unit()?, is_executable: false }));

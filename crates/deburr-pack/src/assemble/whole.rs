@@ -21,6 +21,8 @@ use super::plan::{
     Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, own, prefix_of, read,
     table, variant,
 };
+use super::redirect::{Leads, Redirects};
+use super::runpath::with_runpath;
 use super::select::{self, Selection};
 use super::tree::{Entry, Trees};
 use super::{AssembleError, Mechanism, Remark, Request, binary};
@@ -36,9 +38,9 @@ use std::path::{Component, Path, PathBuf};
 pub(super) const START: &str = "start";
 
 /// An ELF file of the trees.
-struct Elf<'t> {
-    path: &'t Path,
-    binary: Binary,
+pub(super) struct Elf<'t> {
+    pub(super) path: &'t Path,
+    pub(super) binary: Binary,
     /// For each level, the one whose file has the same code: itself, or a lower one.
     file_of: Vec<usize>,
 }
@@ -49,7 +51,7 @@ impl Elf<'_> {
     }
 
     /// The name by which others need it.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         self.binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file)
     }
@@ -95,7 +97,6 @@ impl Plan {
             return Ok(None);
         }
         let private = loads.private_of(&started);
-        is_found_from_a_tree(&started, &private)?;
         let needed = files.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
         let mut laid: BTreeSet<&Path> = started.iter().map(|file| file.path).collect();
         for file in public.iter().filter(|file| file.differs()) {
@@ -198,35 +199,8 @@ impl<'f, 't> Loads<'f, 't> {
     }
 }
 
-/// Whether what is started finds the private libraries of its own tree: by an absolute RUNPATH it would load those of the lowest.
-fn is_found_from_a_tree(started: &[&Elf<'_>], private: &[&Elf<'_>]) -> Result<(), AssembleError> {
-    for file in started.iter().chain(private) {
-        let here = file.path.parent().unwrap_or(Path::new(""));
-        for library in private.iter().filter(|it| file.binary.needed.iter().any(|name| name == it.name())) {
-            let folder = library.path.parent().unwrap_or(Path::new(""));
-            let leads_there = |entry: &&String| match below_origin(entry) {
-                Some(below) => lexical(&here.join(below)) == folder,
-                None => {
-                    let absolute = lexical(Path::new(entry.trim_start_matches('/')));
-                    !folder.as_os_str().is_empty() && absolute.ends_with(folder)
-                }
-            };
-            let first = file.binary.search.iter().find(leads_there);
-            if let Some(entry) = first.filter(|entry| below_origin(entry).is_none()) {
-                let reason = format!(
-                    "its RUNPATH {entry} leads to {} of the lowest level from every tree; link it with \
-                     -Wl,-rpath,'$ORIGIN/…', or pass --layout shared",
-                    library.path.shown()
-                );
-                return Err(AssembleError::File(file.path.to_owned(), reason));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// What an entry of a RUNPATH says of a folder relative to the file; `None` where it is absolute.
-fn below_origin(entry: &str) -> Option<&str> {
+pub(super) fn below_origin(entry: &str) -> Option<&str> {
     let below = entry.strip_prefix("$ORIGIN").or_else(|| entry.strip_prefix("${ORIGIN}"))?;
     Some(below.trim_start_matches('/'))
 }
@@ -246,6 +220,7 @@ struct Composer<'a> {
     place: PathBuf,
     /// Of what is in the trees, in hexadecimal digits.
     id: String,
+    redirects: Redirects,
 }
 
 impl<'a> Composer<'a> {
@@ -263,12 +238,22 @@ impl<'a> Composer<'a> {
         let first_like =
             |level: usize| (0..=level).find(|lower| codes[*lower] == codes[level]).unwrap_or(level);
         let tree_of: Vec<usize> = (0..codes.len()).map(first_like).collect();
+        let all: Vec<&Elf<'_>> = started.iter().chain(private).copied().collect();
+        let mut privileged = BTreeSet::new();
+        for program in started {
+            if is_privileged(request, levels, program.path)? {
+                privileged.insert(program.path);
+            }
+        }
+        let redirects = Redirects::of(&all, private, trees, |path| privileged.contains(path))
+            .map_err(|(path, reason)| AssembleError::File(path, reason))?;
         let mut hash = Sha256::new();
         for index in own(&tree_of) {
             hash.update(levels.sources[index].level.as_bytes());
             for file in started.iter().chain(private) {
                 hash.update(file.path.as_os_str().as_encoded_bytes());
                 hash.update(Sha256::digest(read(&levels.sources[index], file.path)?));
+                hash.update(redirects.runpaths.get(file.path).map_or("", String::as_str));
             }
         }
         let id: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -276,8 +261,12 @@ impl<'a> Composer<'a> {
         let place = match &request.place {
             Some(place) => place.clone(),
             None => {
-                let name = started.first().and_then(|program| program.path.file_name()).unwrap_or_default();
-                root.join("lib").join(name)
+                let first = started.first().map_or(Path::new(""), |program| program.path);
+                // Trees that also have an etc are a system's root, where `lib` is only another name for `usr/lib`.
+                let system = Path::new("usr");
+                let above =
+                    if root.as_os_str().is_empty() && first.starts_with(system) { system } else { &root };
+                above.join("lib").join(first.file_name().unwrap_or_default())
             }
         };
         let is_taken = |above: &&Path| trees.entries.get(*above).is_some_and(|entry| *entry != Entry::Folder);
@@ -295,7 +284,7 @@ impl<'a> Composer<'a> {
                 return Err(AssembleError::File(taken, reason.to_owned()));
             }
         }
-        Ok(Composer { request, levels, trees, started, private, tree_of, root, place, id })
+        Ok(Composer { request, levels, trees, started, private, tree_of, root, place, id, redirects })
     }
 
     fn compose(&self, plan: &mut Plan) -> Result<(), AssembleError> {
@@ -315,6 +304,18 @@ impl<'a> Composer<'a> {
                 launcher: if is_started { Some(self.launched(file.path)?) } else { None },
             });
             plan.remarks.extend(self.remark(file)?);
+            if let Some(runpath) = self.redirects.runpaths.get(file.path) {
+                for level in own(&self.tree_of) {
+                    let fits = with_runpath(&read(&self.levels.sources[level], file.path)?, runpath);
+                    fits.map_err(|reason| {
+                        let reason = format!("{reason}; pass --layout shared");
+                        AssembleError::File(file.path.to_owned(), reason)
+                    })?;
+                    plan.runpaths.push((level, self.in_tree(level, file.path), runpath.clone()));
+                }
+                let text = format!("its RUNPATH is {runpath} in the trees, by links, and absolute elsewhere");
+                plan.remarks.push(Remark { path: file.path.to_owned(), text });
+            }
         }
         // Each folder in which a tree has a file of its own is a folder of the tree; all else are links.
         let mut folders: BTreeSet<&Path> = BTreeSet::new();
@@ -329,6 +330,14 @@ impl<'a> Composer<'a> {
         for level in own(&self.tree_of) {
             for (alias, name) in &aliases {
                 plan.links.push((level, self.in_tree(level, alias), PathBuf::from(name)));
+            }
+            for (link, leads) in &self.redirects.links {
+                let link = self.in_tree(level, link);
+                let to = match leads {
+                    Leads::Within(folder) => self.in_tree(level, folder),
+                    Leads::Without(folder) => folder.clone(),
+                };
+                plan.links.push((level, link.clone(), relative(link.parent().unwrap_or(Path::new("")), &to)));
             }
             for (path, entry) in &self.trees.entries {
                 let is_here = path.parent().is_some_and(|parent| folders.contains(parent));
@@ -485,7 +494,7 @@ fn root_of(trees: &Trees) -> PathBuf {
 }
 
 /// A path without `.` and, as far as that is known, without `..`.
-fn lexical(path: &Path) -> PathBuf {
+pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -506,12 +515,19 @@ pub(super) fn relative(folder: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(common)).collect()
 }
 
-/// Writes what only a plan of whole trees has: links into the output, and texts, which come last.
+/// Writes what only a plan of whole trees has: RUNPATHs of copied files, links into the output, and texts, which come last.
 pub(super) fn write(plan: &Plan, roots: &Roots) -> Result<(), AssembleError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |error| AssembleError::Io(path, error)
     };
+    for (level, file, runpath) in &plan.runpaths {
+        let path = roots.of(*level).join(file);
+        let bytes = fs::read(&path).map_err(io(&path))?;
+        let new = with_runpath(&bytes, runpath)
+            .map_err(|reason| AssembleError::File(file.clone(), format!("{reason}; pass --layout shared")))?;
+        place::rewrite(&path, &new)?;
+    }
     for (level, link, target) in &plan.links {
         let link = roots.of(*level).join(link);
         if let Some(folder) = link.parent() {
