@@ -3,7 +3,7 @@
 //! In: the programs and shared libraries of a tree, and the target. Out: each function that needs more than the target has
 //! where a path without a sufficient check is known, as the rule `above-baseline` finds it, and each file for another machine;
 //! and each file that is not decided.
-//! Also the features that its instructions need at all: a variant that has none of its level is of no use.
+//! Also the features that its instructions need at all: a variant without any of its level is mentioned.
 
 use crate::build::tree::binaries;
 use crate::demand;

@@ -273,7 +273,7 @@ fn take_away<'p>(root: &Path, paths: impl Iterator<Item = &'p PathBuf>) -> Resul
 
 /// Removes the folders above a path below the root that are empty.
 fn empty_folders(root: &Path, path: &Path) {
-    // The first that is not empty ends it, and whatever else is wrong with one is no fault of this command.
+    // The first that is not empty ends it, and a folder that cannot be removed stays.
     for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
         if fs::remove_dir(root.join(above)).is_err() {
             break;

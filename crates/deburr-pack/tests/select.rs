@@ -113,7 +113,7 @@ fn with_more_rights_than_the_user_the_environment_and_relative_paths_do_not_coun
     let scratch = Scratch::new("secure");
     let (_, library) = prepared(&scratch);
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-launcher/c");
-    // AT_SECURE is 23 (getauxval(3)); the other entries are of no use on x86-64.
+    // AT_SECURE is 23 (getauxval(3)); x86-64 uses no other entry.
     let secure = "unsigned long secure_getauxval(unsigned long type) { return type == 23; }\n";
     let main = scratch.file("secure.c", format!("{secure}{MAIN}").as_bytes());
     let (program, selector) = (scratch.join("secure"), format!("{sources}/deburr_select.c"));

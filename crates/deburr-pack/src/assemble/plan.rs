@@ -249,7 +249,7 @@ impl Plan {
             return Ok(None);
         }
         let name = binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file_name);
-        // A module that is only opened by name has none of its own, whatever it is called.
+        // A module that is only opened by name has no SONAME, whatever it is called.
         let is_standard = ["lib", "lib64"].iter().any(|it| folder.ends_with(it))
             && file_name.starts_with("lib")
             && binary.name.is_some();

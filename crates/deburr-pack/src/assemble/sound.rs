@@ -1,6 +1,6 @@
 //! The trees that are to be laid out → whether each is what its level says.
 //!
-//! In: the variants. Out: how the check of each went, and those that are of no use; or all faults of all variants. A file that no program
+//! In: the variants. Out: how the check of each went, and those without an instruction of their level; or all faults of all variants. A file that no program
 //! of this architecture is, and that all trees hold byte for byte, is no fault: it is copied as it is.
 
 use super::{AssembleError, Request, Source};

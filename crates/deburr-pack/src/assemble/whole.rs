@@ -126,7 +126,7 @@ fn is_private(request: &Request, library: &Elf<'_>, files: &[Elf<'_>]) -> bool {
     let finds = |file: &Elf<'_>| {
         file.binary.needed.iter().any(|name| name == library.name()) && file.search().any(|it| it == folder)
     };
-    // A module that is only opened by name has none of its own.
+    // A module that is only opened by name has no SONAME.
     let is_for_others =
         is_standard(folder) && library.binary.name.is_some() && library.name().starts_with("lib");
     !is_for_others || files.iter().any(finds)

@@ -361,7 +361,7 @@ impl Variant<'_> {
         Ok(command)
     }
 
-    /// Why a build that succeeded is of no use.
+    /// Why a build that succeeded cannot be a variant.
     fn unusable(&self, wrappers: &Wrappers) -> Result<Option<String>, BuildError> {
         let calls = fs::read_to_string(&wrappers.calls).map_err(at(&wrappers.calls))?;
         let own: BTreeSet<&str> = calls.lines().filter_map(|line| line.strip_prefix("own ")).collect();

@@ -102,7 +102,7 @@ struct Report<'a> {
 /// How often a check of many files says how far it is.
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// Refuses trees that are not what their levels say, and mentions those of no use and what is not decided.
+/// Refuses trees that are not what their levels say, and mentions those without an instruction of their level and what is not decided.
 fn check(request: &mut Request, options: &Checking) -> Result<(), Failure> {
     let stated = Stated::read(options).map_err(Failure::Message)?;
     // The report may be read by a program; these lines are for whoever packs.
