@@ -11,6 +11,7 @@
 
 mod binary;
 pub(crate) use binary::build_of;
+mod interface;
 mod metadata;
 mod place;
 mod plan;
@@ -25,7 +26,7 @@ pub use sound::{Soundness, check_sources};
 
 use crate::check::Fault;
 use crate::demand::demanded;
-use crate::record::{self, CheckRecord, Measured, RecordError};
+use crate::record::{self, CheckRecord, InterfaceRecord, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet, Target};
 use deburr_launcher::TableError;
 use deburr_text::ShownPath as _;
@@ -80,6 +81,8 @@ pub struct Request {
     /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
     /// that level runs. Together they are the one tree.
     pub is_split: bool,
+    /// Take libraries for the same at each level of which that is neither shown nor refuted.
+    pub is_unproven_accepted: bool,
 }
 
 /// How a file of several variants is laid out.
@@ -132,6 +135,9 @@ pub struct Assembled {
     pub copied: usize,
     /// What the reader should know.
     pub remarks: Vec<Remark>,
+    /// The interfaces that were compared between levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceRecord>,
 }
 
 /// Why nothing was laid out.
@@ -152,6 +158,8 @@ pub enum AssembleError {
     Faults(Vec<(String, Fault)>),
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
+    /// What one level was built with would load these files of another level: why it must not.
+    Interfaces(Vec<(PathBuf, String)>),
     /// The table of a program or library cannot be written.
     Table(PathBuf, TableError),
     /// The record cannot be written.
@@ -179,6 +187,13 @@ impl fmt::Display for AssembleError {
                 f.write_str("build these variants for their levels, or pass --no-check")
             }
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.shown()),
+            AssembleError::Interfaces(files) => {
+                for (at, (path, reason)) in files.iter().enumerate() {
+                    let end = if at + 1 < files.len() { "\n" } else { "" };
+                    write!(f, "{}: {reason}{end}", path.shown())?;
+                }
+                Ok(())
+            }
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.shown()),
             AssembleError::Record(error) => error.fmt(f),
         }
@@ -228,6 +243,7 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
             variants: variants.collect(),
             measured: request.measured.clone(),
             files: plan.files(&levels, &roots, &temporary)?,
+            interfaces: plan.interfaces.clone(),
         };
         record.write(&temporary).map_err(AssembleError::Record)?;
         std::fs::rename(&temporary, output).map_err(|error| AssembleError::Io(output.to_owned(), error))
@@ -250,6 +266,7 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         laid: plan.laid(&levels),
         copied: plan.copies.len(),
         remarks: plan.remarks,
+        interfaces: plan.interfaces,
     })
 }
 

@@ -124,6 +124,7 @@ fn first_record(request: &BuildRequest, variants: &[Variant<'_>], pack: &Path) -
         variants: built,
         measured: before.filter(|_| are_kept).map(|before| before.measured).unwrap_or_default(),
         files: Vec::new(),
+        interfaces: Vec::new(),
     }
 }
 

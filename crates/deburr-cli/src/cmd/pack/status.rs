@@ -45,5 +45,8 @@ fn text(status: &Status, out: &mut dyn Write) -> std::io::Result<()> {
             writeln!(out, "  {state}{}  {id}", found.file.path.shown())?;
         }
     }
+    for interface in status.record.interfaces.iter().filter(|interface| interface.accepted) {
+        writeln!(out, "{}: believed: {}", interface.path.shown(), interface.finding())?;
+    }
     writeln!(out, "{}", if status.is_whole { "all is whole" } else { "not all is whole" })
 }
