@@ -4,6 +4,7 @@
 //! In: a build command ([`build`](mod@build)), or installed trees. Out: trees of variants with a record of them
 //! ([`record`]), and a tree to install ([`install`](mod@install)), or Python wheels ([`wheel`]). This is the only place that runs compilers.
 
+pub mod abi;
 pub mod assemble;
 pub mod build;
 pub mod check;

@@ -38,6 +38,56 @@ pub struct Record {
     /// record's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<PathBuf>,
+    /// The interfaces that were compared between levels, where variants were laid out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceRecord>,
+}
+
+/// Whether what was built with the lowest level's variant of a file can use that of another level.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct InterfaceRecord {
+    /// The file, relative to the trees.
+    pub path: PathBuf,
+    /// The level that was compared with the lowest.
+    pub level: String,
+    /// What was found.
+    pub state: InterfaceState,
+    /// Where the interfaces differ, or why that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// Whether it was taken for the same at the user's wish.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
+}
+
+impl InterfaceRecord {
+    /// What was found, as one clause.
+    pub fn finding(&self) -> String {
+        let first = self.reasons.first().map(String::as_str).unwrap_or_default();
+        let more = match self.reasons.len() {
+            0 | 1 => String::new(),
+            several => format!(" (and {} more)", several - 1),
+        };
+        match self.state {
+            InterfaceState::Same => format!("its interface for {} is the same", self.level),
+            InterfaceState::Differs => format!("its interface for {} differs: {first}{more}", self.level),
+            InterfaceState::Unknown => {
+                format!("whether its interface for {} is the same is unknown: {first}{more}", self.level)
+            }
+        }
+    }
+}
+
+/// What is known of an interface at another level than the lowest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterfaceState {
+    /// It is shown to be the same.
+    Same,
+    /// It is another one.
+    Differs,
+    /// Neither is shown.
+    Unknown,
 }
 
 /// A file that was laid out for a level, and by what it is known also after it was stripped.

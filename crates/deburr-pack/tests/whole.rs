@@ -185,7 +185,7 @@ fn a_library_that_is_found_by_an_absolute_path_is_refused() {
     }
     let refused = assemble(&request, &scratch.join("dist")).unwrap_err().to_string();
     assert!(refused.starts_with("usr/bin/prog: its RUNPATH /usr/lib leads to usr/lib/lib"), "{refused}");
-    let shared = Request { is_shared: true, ..request.clone() };
+    let shared = Request { is_shared: true, is_unproven_accepted: true, ..request.clone() };
     assemble(&shared, &scratch.join("dist")).unwrap();
     // What comes first counts, and a folder in which other libraries are does no harm.
     for rpath in ["-Wl,-rpath,$ORIGIN/../lib:/usr/lib", "-Wl,-rpath,/usr/lib/other:$ORIGIN/../lib"] {

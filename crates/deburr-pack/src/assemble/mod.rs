@@ -11,6 +11,7 @@
 
 mod binary;
 pub(crate) use binary::build_of;
+mod interface;
 mod metadata;
 pub(crate) use metadata::keep_metadata;
 mod place;
@@ -29,7 +30,7 @@ pub use sound::{Soundness, check_sources};
 
 use crate::check::Fault;
 use crate::demand::demanded;
-use crate::record::{self, CheckRecord, Measured, RecordError};
+use crate::record::{self, CheckRecord, InterfaceRecord, Measured, RecordError};
 use deburr_cpu::{Arch, FeatureSet, Target};
 use deburr_launcher::TableError;
 use deburr_text::ShownPath as _;
@@ -86,6 +87,8 @@ pub struct Request {
     /// Write a tree for each package: `base`, which works alone, and one for each level above the lowest with what only
     /// that level runs. Together they are the one tree.
     pub is_split: bool,
+    /// Take libraries for the same at each level of which that is neither shown nor refuted.
+    pub is_unproven_accepted: bool,
 }
 
 /// How a file of several variants is laid out.
@@ -138,6 +141,9 @@ pub struct Assembled {
     pub copied: usize,
     /// What the reader should know.
     pub remarks: Vec<Remark>,
+    /// The interfaces that were compared between levels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceRecord>,
 }
 
 /// Why nothing was laid out.
@@ -160,6 +166,8 @@ pub enum AssembleError {
     NothingToSelect,
     /// A file cannot be laid out: where, and why.
     File(PathBuf, String),
+    /// What one level was built with would load these files of another level: why it must not.
+    Interfaces(Vec<(PathBuf, String)>),
     /// The table of a program or library cannot be written.
     Table(PathBuf, TableError),
     /// The record cannot be written.
@@ -190,6 +198,13 @@ impl fmt::Display for AssembleError {
                 "--select: no program or library of the trees differs between the levels so that a program could be chosen; leave --select out",
             ),
             AssembleError::File(path, reason) => write!(f, "{}: {reason}", path.shown()),
+            AssembleError::Interfaces(files) => {
+                for (at, (path, reason)) in files.iter().enumerate() {
+                    let end = if at + 1 < files.len() { "\n" } else { "" };
+                    write!(f, "{}: {reason}{end}", path.shown())?;
+                }
+                Ok(())
+            }
             AssembleError::Table(path, error) => write!(f, "{}: {error}", path.shown()),
             AssembleError::Record(error) => error.fmt(f),
         }
@@ -246,6 +261,7 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
             files: plan.files(&levels, &roots, &temporary)?,
             place: plan.place.as_ref().map(|place| roots.in_base(place, &temporary)),
             selection: plan.selection.as_ref().map(|link| roots.in_base(link, &temporary)),
+            interfaces: plan.interfaces.clone(),
         };
         record.write(&temporary).map_err(AssembleError::Record)?;
         std::fs::rename(&temporary, output).map_err(|error| AssembleError::Io(output.to_owned(), error))
@@ -268,6 +284,7 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         laid: plan.laid(&levels),
         copied: plan.copies.len(),
         remarks: plan.remarks,
+        interfaces: plan.interfaces,
     })
 }
 

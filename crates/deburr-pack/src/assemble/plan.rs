@@ -4,17 +4,18 @@
 //! here, before anything is written.
 
 use super::binary::{self, Binary, Kind};
+use super::interface::{Interfaces, Variants};
 use super::metadata;
 use super::place::Roots;
 use super::tree::{Entry, Trees};
 use super::{AssembleError, Laid, Mechanism, Remark, Request, Source};
-use crate::record::LaidFile;
+use crate::record::{InterfaceRecord, InterfaceState, LaidFile};
 use crate::same::same_code;
 use deburr_cpu::Arch;
 use deburr_launcher::{Build, Model, Table, Variant};
 use deburr_text::ShownPath as _;
 use glob::{MatchOptions, Pattern};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -110,6 +111,8 @@ pub(super) struct Plan {
     pub(super) place: Option<PathBuf>,
     /// The link that leads to what was chosen on the machine.
     pub(super) selection: Option<PathBuf>,
+    /// Interfaces that were compared.
+    pub(super) interfaces: Vec<InterfaceRecord>,
 }
 
 /// The file's bytes in a variant.
@@ -121,39 +124,51 @@ pub(super) fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleErro
 impl Plan {
     pub(super) fn of(request: &Request, levels: &Levels, trees: &Trees) -> Result<Plan, AssembleError> {
         let mut plan = Plan::default();
-        let mut differing = Vec::new();
-        let mut needed = BTreeSet::new();
+        let mut elves = Vec::new();
         let files = || trees.entries.iter().filter(|(_, entry)| **entry == Entry::File);
         for (path, entry) in &trees.entries {
             match entry {
                 Entry::Folder => continue,
                 Entry::Link(_) => plan.copies.push(path.clone()),
-                Entry::File => {
-                    let (binary, file_of) = plan.variants_of(levels, path)?;
-                    needed.extend(binary.iter().flat_map(|binary| binary.needed.iter().cloned()));
-                    match binary.filter(|_| own(&file_of).len() > 1) {
-                        Some(binary) => differing.push((path, binary, file_of)),
-                        None => plan.copies.push(path.clone()),
+                Entry::File => match plan.variants_of(levels, path)? {
+                    (Some(binary), file_of) => {
+                        if own(&file_of).len() < 2 {
+                            plan.copies.push(path.clone());
+                        }
+                        elves.push((path, binary, file_of));
                     }
-                }
+                    (None, _) => plan.copies.push(path.clone()),
+                },
             }
         }
-        let libraries: Vec<&Path> = differing
-            .iter()
-            .filter(|(_, binary, _)| binary.kind == Kind::Library)
-            .map(|(path, ..)| path.as_path())
-            .collect();
-        are_patterns_of(request, &libraries)?;
-        for (path, binary, file_of) in differing {
+        let needed: BTreeSet<String> =
+            elves.iter().flat_map(|(_, binary, _)| binary.needed.iter().cloned()).collect();
+        let all: Vec<Variants<'_>> =
+            elves.iter().map(|(path, binary, file_of)| Variants { path, binary, file_of }).collect();
+        let differing: Vec<&Variants<'_>> = all.iter().filter(|file| own(file.file_of).len() > 1).collect();
+        let libraries = differing.iter().filter(|file| file.binary.kind == Kind::Library);
+        are_patterns_of(request, &libraries.map(|file| file.path).collect::<Vec<_>>())?;
+        let interfaces = Interfaces::of(request, (levels, trees), &all, &|_| true)?;
+        plan.remarks.extend(interfaces.remarks());
+        // A program and what it opens are chosen one by one here.
+        let is_mixed = request.is_shared && all.iter().any(|file| file.binary.kind == Kind::Program);
+        if is_mixed {
+            let advice = "or lay out a tree for each level, without --layout shared";
+            interfaces.refuse(levels, &differing, advice)?;
+            plan.mention_the_same(&interfaces);
+        }
+        for file in differing {
+            let Variants { path, binary, file_of } = file;
             let several = match binary.kind {
-                Kind::Program => Some(program(request, levels, trees, path, &binary, &file_of)?),
-                _ => plan.library(request, levels, path, &binary, &file_of, &needed)?,
+                Kind::Program => Some(program(request, levels, trees, path, binary, file_of)?),
+                _ => plan.library(request, levels, file, &needed, &interfaces)?,
             };
             match several {
                 Some(several) => plan.several.push(several),
-                None => plan.copies.push(path.clone()),
+                None => plan.copies.push(path.to_path_buf()),
             }
         }
+        plan.interfaces = interfaces.records;
         for several in &plan.several {
             let tables = (several.mechanism == Mechanism::Table).then(|| table_of(&several.path));
             let new = several.files.iter().map(|(_, path)| path).filter(|path| **path != several.path);
@@ -225,16 +240,27 @@ impl Plan {
         Ok((first, file_of))
     }
 
+    /// Says of which files of several levels it is shown that any level can use any other's.
+    fn mention_the_same(&mut self, interfaces: &Interfaces) {
+        let mut paths: BTreeMap<&Path, bool> = BTreeMap::new();
+        for record in &interfaces.records {
+            *paths.entry(&record.path).or_insert(true) &= record.state == InterfaceState::Same;
+        }
+        let same = paths.into_iter().filter(|(_, is_same)| *is_same);
+        let text = "its interface is shown to be the same at each level";
+        self.remarks.extend(same.map(|(path, _)| Remark { path: path.to_owned(), text: text.to_owned() }));
+    }
+
     /// Where the variants of a library go; `None`, after a remark, where only the lowest can be used.
     pub(super) fn library(
         &mut self,
         request: &Request,
         levels: &Levels,
-        path: &Path,
-        binary: &Binary,
-        file_of: &[usize],
+        file: &Variants<'_>,
         needed: &BTreeSet<String>,
+        interfaces: &Interfaces,
     ) -> Result<Option<Several>, AssembleError> {
+        let Variants { path, binary, file_of } = *file;
         let kept = own(file_of);
         let mut remark = |text: String| self.remarks.push(Remark { path: path.to_owned(), text });
         let (Some(folder), Some(file_name)) = (path.parent(), path.file_name().and_then(|it| it.to_str()))
@@ -260,12 +286,14 @@ impl Plan {
             let mut files = vec![(0, path.to_owned())];
             for index in &kept[1..] {
                 let level = &levels.sources[*index].level;
-                if is_hwcap(level) {
-                    files.push((*index, folder.join("glibc-hwcaps").join(level).join(name)));
-                } else {
+                if !is_hwcap(level) {
                     remark(format!(
                         "the dynamic loader has no folder for {level}; a program can choose with deburr_select.c instead"
                     ));
+                } else if let Some(unshown) = interfaces.get(path, *index) {
+                    remark(format!("only the variant for {lowest} is used: {unshown}"));
+                } else {
+                    files.push((*index, folder.join("glibc-hwcaps").join(level).join(name)));
                 }
             }
             let several = Several {
@@ -278,6 +306,10 @@ impl Plan {
             };
             return Ok((several.files.len() > 1).then_some(several));
         }
+        // A program that selects one was built with the types of its own level.
+        let of_this = interfaces.records.iter().filter(|record| record.path == path);
+        let differs = of_this.filter(|record| record.state == InterfaceState::Differs && !record.accepted);
+        differs.for_each(|record| remark(record.finding()));
         let variants_folder = format!("{file_name}.variants");
         let (mut files, mut variants) = (Vec::new(), Vec::new());
         let place = |index: usize| match index {

@@ -16,6 +16,7 @@
 //! decides is one launcher, which is replaced at once.
 
 use super::binary::{Binary, Kind};
+use super::interface::{Interfaces, Variants};
 use super::place::{self, Roots};
 use super::plan::{
     Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, own, prefix_of, read,
@@ -46,6 +47,10 @@ pub(super) struct Elf<'t> {
 }
 
 impl Elf<'_> {
+    fn variants(&self) -> Variants<'_> {
+        Variants { path: self.path, binary: &self.binary, file_of: &self.file_of }
+    }
+
     fn differs(&self) -> bool {
         own(&self.file_of).len() > 1
     }
@@ -98,10 +103,20 @@ impl Plan {
         }
         let private = loads.private_of(&started);
         let needed = files.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
+        let all: Vec<Variants<'_>> = files.iter().map(Elf::variants).collect();
+        let is_public = |file: &Variants<'_>| public.iter().any(|it| it.path == file.path);
+        let interfaces = Interfaces::of(request, (levels, trees), &all, &is_public)?;
+        // A process of a level's tree would load the lowest level's variant.
+        let in_trees = |file: &&Variants<'_>| started.iter().chain(&private).any(|it| it.path == file.path);
+        let in_trees: Vec<&Variants<'_>> = all.iter().filter(in_trees).collect();
+        let advice = "or link it with -Wl,-rpath,'$ORIGIN/…', so that each level has its own";
+        interfaces.refuse_differing(levels, &in_trees, advice)?;
+        plan.remarks.extend(interfaces.remarks());
+        plan.remarks.extend(interfaces.unknown(levels, &in_trees));
         let mut laid: BTreeSet<&Path> = started.iter().map(|file| file.path).collect();
         for file in public.iter().filter(|file| file.differs()) {
             laid.insert(file.path);
-            match plan.library(request, levels, file.path, &file.binary, &file.file_of, &needed)? {
+            match plan.library(request, levels, &file.variants(), &needed, &interfaces)? {
                 Some(several) => plan.several.push(several),
                 None => plan.copies.push(file.path.to_owned()),
             }
@@ -111,6 +126,7 @@ impl Plan {
         }
         let stays = files.iter().filter(|file| !laid.contains(file.path));
         plan.copies.extend(stays.map(|file| file.path.to_owned()));
+        plan.interfaces = interfaces.records;
         Composer::of(request, levels, trees, &started, &private)?.compose(&mut plan)?;
         Ok(Some(plan))
     }

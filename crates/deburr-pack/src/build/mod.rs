@@ -128,6 +128,7 @@ fn first_record(request: &BuildRequest, variants: &[Variant<'_>], pack: &Path) -
         files: Vec::new(),
         place: None,
         selection: None,
+        interfaces: Vec::new(),
     }
 }
 

@@ -30,6 +30,10 @@ code, is copied once, from the tree that needs least.
                      plugin.so.deburr, for
                        programs that choose with deburr_select.c
 
+A library goes to glibc-hwcaps where its interface is shown to be the same at
+each level, by symbols and debug information (-g). Otherwise the lowest variant
+is used, and a line says why.
+
 A tree of --variant is checked first: a function that needs more than its level,
 on a path without a sufficient check, refuses it. What pack build made has been
 checked.

@@ -26,7 +26,9 @@ pub(crate) struct Layout {
     /// Where deburr takes them for the loader's.
     #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
     pub(crate) by_name: Vec<Pattern>,
-    /// Libraries that the dynamic loader finds, where deburr takes them for plug-ins
+    /// Libraries that the dynamic loader finds, with one interface at all levels
+    ///
+    /// Where deburr takes them for plug-ins, or cannot show that their interface is the same.
     #[arg(long, value_name = "GLOB", requires = "dist", help_heading = "Layout")]
     pub(crate) by_loader: Vec<Pattern>,
     /// Let links lead to the level that the machine has chosen
@@ -34,8 +36,13 @@ pub(crate) struct Layout {
     /// For daemons that others find by the path of what runs.
     #[arg(long, requires = "dist", help_heading = "Layout", conflicts_with = "single_file")]
     pub(crate) select: bool,
+    /// Accept libraries whose types are not shown to be the same
+    ///
+    /// Each is mentioned and recorded. One whose types differ is not accepted.
+    #[arg(long, requires = "dist", help_heading = "Layout")]
+    pub(crate) unproven_types: bool,
     /// Write one file that holds this program's variants
-    #[arg(long, value_name = "PROG", requires = "dist", help_heading = "Layout", conflicts_with_all = ["place", "prefix", "by_name", "by_loader", "split"])]
+    #[arg(long, value_name = "PROG", requires = "dist", help_heading = "Layout", conflicts_with_all = ["place", "prefix", "by_name", "by_loader", "unproven_types", "split"])]
     pub(crate) single_file: Option<PathBuf>,
     /// Write DIST/base and DIST/LEVEL, each to become a package of a distribution
     #[arg(long, requires = "dist", help_heading = "Layout")]

@@ -135,6 +135,7 @@ fn request(options: &Assemble) -> Result<Request, String> {
         place: options.layout.place.clone(),
         is_selected: options.layout.select,
         is_split: options.layout.split,
+        is_unproven_accepted: options.layout.unproven_types,
         by_name: options.layout.by_name.clone(),
         by_loader: options.layout.by_loader.clone(),
         ..Request::default()

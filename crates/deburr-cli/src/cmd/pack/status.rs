@@ -51,5 +51,8 @@ fn text(status: &Status, out: &mut dyn Write) -> std::io::Result<()> {
             None => writeln!(out, "missing: {}", link.shown())?,
         }
     }
+    for interface in status.record.interfaces.iter().filter(|interface| interface.accepted) {
+        writeln!(out, "{}: believed: {}", interface.path.shown(), interface.finding())?;
+    }
     writeln!(out, "{}", if status.is_whole { "all is whole" } else { "not all is whole" })
 }

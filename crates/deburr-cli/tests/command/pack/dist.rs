@@ -58,7 +58,7 @@ fn program_in_cpp_gets_its_libraries_from_its_own_tree_or_from_the_folders_of_th
     );
     scratch.file("src/main.cpp", main.as_bytes());
     let makefile = "install:\n\tmkdir -p $(DESTDIR)/bin $(DESTDIR)/lib\n\
-        \tfor n in first second; do $(CXX) -O2 -shared -fPIC -Wl,-soname,lib$$n.so.1 -o $(DESTDIR)/lib/lib$$n.so.1 $$n.cpp || exit 1; done\n\
+        \tfor n in first second; do $(CXX) -O2 -g -shared -fPIC -Wl,-soname,lib$$n.so.1 -o $(DESTDIR)/lib/lib$$n.so.1 $$n.cpp || exit 1; done\n\
         \t$(CXX) -O2 -o $(DESTDIR)/bin/app main.cpp -L$(DESTDIR)/lib -l:libfirst.so.1 -l:libsecond.so.1 '-Wl,-rpath,$$ORIGIN/../lib'\n";
     scratch.file("src/Makefile", makefile.as_bytes());
     let said = packed(&scratch, "make install");
@@ -225,7 +225,7 @@ fn variant_whose_build_failed_is_left_out_and_the_others_are_laid_out() {
 
 /// A program, a library that it needs, and a plug-in.
 const THREE: &str = "mkdir -p \"$DESTDIR/bin\" \"$DESTDIR/lib\" \"$DESTDIR/plugins\"
-for to in lib/libx.so.1 plugins/p.so; do gcc -O2 -shared -fPIC -Wl,-soname,${to##*/} -o \"$DESTDIR/$to\" library.c; done
+for to in lib/libx.so.1 plugins/p.so; do gcc -O2 -g -shared -fPIC -Wl,-soname,${to##*/} -o \"$DESTDIR/$to\" library.c; done
 gcc -O2 -o \"$DESTDIR/bin/app\" main.c \"$DESTDIR/lib/libx.so.1\" '-Wl,-rpath,$ORIGIN/../lib'
 gcc -O2 -o \"$DESTDIR/bin/alone\" alone.c";
 
