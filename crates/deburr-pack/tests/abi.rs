@@ -347,6 +347,12 @@ fn what_was_not_seen_is_unknown() {
             "enum { LANES = N }; int f(float *x) { float s = 0; for (int i = 0; i < LANES; i++) s += x[i]; return s; }",
             through,
         ),
+        (
+            "gcc",
+            "-g",
+            "#ifdef __AVX__\nstruct W { float v[8]; }; float f(void *p) { return ((struct W *)p)->v[0]; }\n#else\nstruct V { float v[4]; }; float f(void *p) { return ((struct V *)p)->v[0]; }\n#endif",
+            Unknown("only defined at"),
+        ),
         // In C++ a class that is only declared may be complete where it is used.
         ("g++", "-g", "struct H; H *g; H *f(H *h) { g = h; return h; }", Unknown("only declared")),
         (
@@ -460,6 +466,50 @@ fn types_that_refer_to_themselves_come_to_an_end() {
         })
         .collect();
     judge("gcc", &["-g"], &format!("{chain}{types} int f(struct T0 *t) {{ return t->a != 0; }}"), Same);
+}
+
+#[test]
+fn libraries_of_rust_are_compared() {
+    for (source, expected) in [
+        ("#[repr(C)] pub struct P { x: i32, n: Option<Box<P>> }\n#[no_mangle] pub extern \"C\" fn f(p: &P) -> i32 { p.x }", Same),
+        (
+            "#[cfg_attr(target_feature = \"avx\", repr(C, align(32)))] #[cfg_attr(not(target_feature = \"avx\"), repr(C, align(16)))]
+             pub struct P { x: f64 }\n#[no_mangle] pub extern \"C\" fn f(p: &P) -> f64 { p.x }",
+            Differs("struct P: size 16"),
+        ),
+    ] {
+        let scratch = Scratch::new("abi-rust");
+        let input = scratch.file("input.rs", source.as_bytes());
+        let [low, high] = [(LOW, "x86-64"), (HIGH, "x86-64-v3")].map(|(level, cpu)| {
+            let output = scratch.join(format!("{level}.so"));
+            let mut rustc = Command::new("rustc");
+            rustc.args(["--edition", "2021", "-O", "-g", "--crate-type", "cdylib", &format!("-Ctarget-cpu={cpu}"), "-o"]);
+            assert!(rustc.arg(&output).arg(&input).status().unwrap().success());
+            output
+        });
+        let found = verdict(&low, &high);
+        assert!(is_as_expected(&found, expected), "{source}: {found:?}");
+    }
+}
+
+#[test]
+fn a_wide_vector_of_aarch64_is_unknown_where_only_one_level_has_sve() {
+    for (bytes, expected) in [(16, Same), (32, Unknown("with SVE"))] {
+        let scratch = Scratch::new("abi-aarch64");
+        let source =
+            format!("typedef float V __attribute__((vector_size({bytes}))); V f(V x) {{ return x; }}\n");
+        let input = scratch.file("input.c", source.as_bytes());
+        let levels = ["armv8-a", "armv8.2-a+sve"];
+        let files = levels.map(|level| {
+            let output = scratch.join(format!("{level}.so"));
+            let mut gcc = Command::new("aarch64-linux-gnu-gcc");
+            gcc.args(["-g", "-O2", "-w", "-shared", "-fPIC", &format!("-march={level}"), "-o"]);
+            assert!(gcc.arg(&output).arg(&input).status().unwrap().success());
+            fs::read(output).unwrap()
+        });
+        let found = compare(&build(levels[0], &files[0], None), &build(levels[1], &files[1], None), None);
+        assert!(is_as_expected(&found, expected), "{bytes}: {found:?}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! largest bisimulation), so types that contain each other come to an end.
 
 use super::headers::Headers;
-use super::index::{At, Names};
+use super::index::{At, Die, Names};
 use super::limits::{MAX_PARTNERS, MAX_REASONS};
 use super::node::{Edge, Label, Node, Reader, Shape, Value};
 use deburr_cpu::{Arch, Feature, FeatureSet};
@@ -159,30 +159,61 @@ impl<'a, 'i> Comparison<'a, 'i> {
                 self.definitions_of(id, None);
             }
         }
+        self.only_at_one_level();
+    }
+
+    /// Notes types that only one of the builds has: another name for what passes through a pointer.
+    fn only_at_one_level(&mut self) {
+        let mut found = Vec::new();
+        for (side, other) in [(&self.low, &self.high), (&self.high, &self.low)] {
+            let lacks = |id: &u32| {
+                !other.reader.index.definitions.contains_key(id) && !self.names.is_of_the_system(*id)
+            };
+            let definitions = side.reader.index.definitions.iter().filter(|(id, _)| lacks(id));
+            for (id, (_, at)) in definitions.filter_map(|(id, them)| Some((id, them.first()?))) {
+                let Ok(die) = side.reader.entry(*at) else { continue };
+                if die.tag() != gimli::DW_TAG_typedef && !self.is_hidden_definition(side, *at, &die) {
+                    found.push(format!("{} is only defined at {}", self.names.text(*id), side.level));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.into_iter().for_each(|reason| self.unknown(reason));
+    }
+
+    /// Whether users of the library cannot see a definition of a type.
+    fn is_hidden_definition(&self, side: &Side<'a, 'i>, at: At, die: &Die<'a>) -> bool {
+        let index = side.reader.index;
+        let (Some(headers), Some(name)) = (self.headers, index.name(at, die)) else { return false };
+        index.file(at, die).is_some_and(|file| !headers.show(file, name))
     }
 
     /// Compares the definitions of a name: each of the lower level needs an equal one in a unit of the same source file.
     fn definitions_of(&mut self, id: u32, user: Option<&str>) {
         let of = |side: &Side<'a, 'i>| side.reader.index.definitions.get(&id).cloned().unwrap_or_default();
         let (low, high) = (of(&self.low), of(&self.high));
-        for (rank, (file, at)) in low.iter().enumerate() {
+        let mut by_file: HashMap<&[u8], Vec<At>> = HashMap::new();
+        high.iter().for_each(|(file, at)| by_file.entry(file).or_default().push(*at));
+        let everywhere: Vec<At> = high.iter().map(|(_, at)| *at).take(MAX_PARTNERS).collect();
+        let mut ranks: HashMap<&[u8], usize> = HashMap::new();
+        for (file, at) in &low {
+            let rank = ranks.entry(file).or_default();
+            let first_rank = *rank;
+            *rank += 1;
             if user.is_none() && self.is_hidden_typedef(*at) {
                 continue;
             }
-            let mut partners: Vec<At> =
-                high.iter().filter(|(other, _)| other == file).map(|(_, at)| *at).collect();
-            if partners.is_empty() && user.is_some() {
-                partners = high.iter().map(|(_, at)| *at).collect();
-            }
-            if low.len() == high.len()
-                && let Some((_, first)) = high.get(rank)
-                && let Some(place) = partners.iter().position(|it| it == first)
-            {
-                partners.swap(0, place);
-            }
+            let partners = match by_file.get(file) {
+                Some(partners) => partners.as_slice(),
+                None if user.is_some() => everywhere.as_slice(),
+                None => &[],
+            };
+            // The one of the same rank first; units come in the same order.
+            let partners =
+                partners.iter().cycle().skip(first_rank % partners.len().max(1)).take(partners.len());
             let mut first = None;
-            let mut is_same = partners.is_empty();
-            for partner in partners.iter().take(MAX_PARTNERS) {
+            let mut is_same = partners.clone().next().is_none();
+            for partner in partners.take(MAX_PARTNERS) {
                 let label = Label { what: "type", of: &[] };
                 let edge = |side: &Side<'a, 'i>, at| side.reader.edge_to(label, Some(at));
                 let equal = match (edge(&self.low, *at), edge(&self.high, *partner)) {

@@ -208,7 +208,7 @@ fn refused<'s>(
 }
 
 /// What to do where the interface differs.
-const OF_DIFFERING: &str = "--by-loader GLOB takes a library for the same all the same";
+const OF_DIFFERING: &str = "--by-loader GLOB takes it for the same; of a public library, types that no installed header defines do not count";
 /// What to do where nothing is known.
 const OF_UNKNOWN: &str = "build with -g, so that types can be compared; --by-loader GLOB or --unproven-types takes it for the same";
 
