@@ -14,6 +14,8 @@ for tree in "$dist"/*/; do
     level=$(basename "$tree")
     [ "$level" = base ] || breaks="${breaks:+$breaks, }$name-$level (<< $version), $name-$level (>> $version)"
 done
+# Where the trees are, if the machine chooses one of them (--select).
+place=$(cd "$dist/base" && find . -type l -name selected -printf '%P\n' | sed -n '1s|/selected$||p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -27,6 +29,11 @@ for tree in "$dist"/*/; do
     mkdir "$work/$level/DEBIAN"
     sed -e "s/@NAME@/$name/g" -e "s/@LEVEL@/$level/g" -e "s/@VERSION@/$version/g" -e "s/@MAINTAINER@/$maintainer/g" -e "s/@BREAKS@/$breaks/" \
         "$here/$template.control" > "$work/$level/DEBIAN/control"
+    for script in postinst prerm triggers; do
+        [ -n "$place" ] && [ -e "$here/$template.$script" ] || continue
+        sed "s|@PLACE@|$place|g" "$here/$template.$script" > "$work/$level/DEBIAN/$script"
+        [ $script = triggers ] || chmod 755 "$work/$level/DEBIAN/$script"
+    done
     # What the policy wants of every package; a real one has its own.
     docs=$work/$level/usr/share/doc/$package
     mkdir -p "$docs"

@@ -118,6 +118,11 @@ fn package_of_a_level_adds_its_variants_to_a_base_that_works_alone() {
 
 /// Two versions of a program as packages: of each the base and that of the level, in this order.
 fn versions(scratch: &Scratch) -> [[PathBuf; 2]; 2] {
+    versions_laid_out(scratch, &[])
+}
+
+/// The same, laid out with further options.
+fn versions_laid_out(scratch: &Scratch, options: &[&str]) -> [[PathBuf; 2]; 2] {
     let folder = scratch.join("debs");
     ["1.0-1", "2.0-1"].map(|version| {
         let variants = LEVELS.map(|level| {
@@ -127,7 +132,8 @@ fn versions(scratch: &Scratch) -> [[PathBuf; 2]; 2] {
         });
         let dist = scratch.join(format!("{version}/dist"));
         let to = dist.to_str().unwrap();
-        let output = deburr(&["pack", "assemble", "--split", &variants[0], &variants[1], "-o", to]);
+        let arguments = ["pack", "assemble", "--split", &variants[0], &variants[1], "-o", to];
+        let output = deburr(&[&arguments[..], options].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         build_packages(&dist, version, &folder);
         ["prog", "prog-x86-64-v3"].map(|name| folder.join(format!("{name}_{version}_amd64.deb")))
@@ -195,6 +201,61 @@ fn packages_are_upgraded_in_any_order_and_removed_without_a_trace() {
         let left: Vec<PathBuf> =
             files(&root).into_iter().filter(|file| !file.starts_with("var/lib/dpkg")).collect();
         assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
+    }
+}
+
+#[test]
+fn a_machine_that_chooses_at_boot_starts_the_variant_itself_after_each_installation() {
+    let scratch = Scratch::new("pack-deb-select");
+    let root = scratch.join("root");
+    // The scripts choose only where the tree will be looked for at boot.
+    let [one, two] = versions_laid_out(&scratch, &["--select", "--prefix", root.to_str().unwrap()]);
+    let link = root.join("usr/lib/prog/selected");
+    let chosen = || std::fs::read_link(&link).unwrap();
+    // dpkg on a machine that runs systemd, as far as the scripts see it.
+    let done = |words: &[&str], packages: &[PathBuf]| {
+        let machine = "mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "sh",
+            "-c",
+            machine,
+            "sh",
+        ]);
+        let dpkg = dpkg(&root);
+        command.arg(dpkg.get_program()).args(dpkg.get_args()).arg("--force-script-chrootless");
+        let output = command.args(words).args(packages).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+    };
+    for order in [[0, 1], [1, 0]] {
+        empty_root(&root);
+        done(&["--install"], &one);
+        assert_eq!(whole(&root), format!("1.0-1-{}", best_here()));
+        assert!(chosen().ends_with(best_here()), "{:?}", chosen());
+        for place in order {
+            done(&["--unpack"], &two[place..=place]);
+            whole(&root);
+        }
+        done(&["--configure", "-a"], &[]);
+        assert_eq!(whole(&root), format!("2.0-1-{}", best_here()));
+        assert!(chosen().ends_with(best_here()), "{:?}", chosen());
+        done(&["--remove", "prog-x86-64-v3"], &[]);
+        assert_eq!(whole(&root), "2.0-1-x86-64-v1");
+        // The launchers choose until the trigger is processed, which APT does after a removal.
+        assert!(chosen().ends_with("start"), "{:?}", chosen());
+        done(&["--configure", "-a"], &[]);
+        assert_eq!((whole(&root).as_str(), chosen().ends_with("x86-64-v1")), ("2.0-1-x86-64-v1", true));
+        done(&["--purge", "prog"], &[]);
+        let left: Vec<PathBuf> =
+            files(&root).into_iter().filter(|file| !file.starts_with("var/lib/dpkg")).collect();
+        assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
+        std::fs::remove_dir_all(&root).unwrap();
     }
 }
 
