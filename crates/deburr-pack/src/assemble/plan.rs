@@ -396,13 +396,19 @@ pub(super) fn table(
     Table { arch: levels.arch, variants, models, prefix, is_own_tree: false }
 }
 
-/// Whether a program runs with more rights than its user (set-user-ID, set-group-ID): its launcher needs to know where it will be.
-pub(super) fn is_privileged(request: &Request, levels: &Levels, path: &Path) -> Result<bool, AssembleError> {
-    let refuse = |reason: &str| Err(AssembleError::File(path.to_owned(), reason.to_owned()));
-    let file = levels.sources[0].tree.join(path);
+/// Where the folder of a program's launcher will be installed, if that is stated. A program that runs with more rights than its user
+/// looks for variants only there: one that is set-user-ID or set-group-ID, and one that a security module gives a domain of its own
+/// (SELinux, AppArmor), of which its file knows nothing.
+pub(super) fn prefix_of(
+    request: &Request,
+    levels: &Levels,
+    program: &Path,
+    folder: &Path,
+) -> Result<Option<String>, AssembleError> {
+    let refuse = |reason: &str| Err(AssembleError::File(program.to_owned(), reason.to_owned()));
+    let file = levels.sources[0].tree.join(program);
     let data = fs::metadata(&file).map_err(|error| AssembleError::Io(file.clone(), error))?;
-    let is_privileged = data.permissions().mode() & 0o6000 != 0;
-    if is_privileged && request.prefix.is_none() {
+    if data.permissions().mode() & 0o6000 != 0 && request.prefix.is_none() {
         return refuse(
             "it is set-user-ID or set-group-ID: --prefix must name the folder where the tree will be installed, because only there it may look for variants",
         );
@@ -412,12 +418,8 @@ pub(super) fn is_privileged(request: &Request, levels: &Levels, path: &Path) -> 
             "it has file capabilities, which the kernel would drop when the launcher starts a variant; remove them, and grant them to each variant after installing",
         );
     }
-    Ok(is_privileged)
-}
-
-/// Where a folder of the trees will be installed.
-pub(super) fn prefix_of(request: &Request, folder: &Path) -> Option<String> {
-    request.prefix.as_ref().map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown()))
+    let prefix = request.prefix.as_ref();
+    Ok(prefix.map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown())))
 }
 
 /// Where the variants of a program go.
@@ -439,7 +441,7 @@ fn program(
         ));
     };
     let above = folder.parent().unwrap_or(Path::new(""));
-    let is_privileged = is_privileged(request, levels, path)?;
+    let prefix = prefix_of(request, levels, path, folder)?;
     let (mut files, mut links) = (Vec::new(), Vec::new());
     let sibling_of = |index: usize| format!("{folder_name}-{}", levels.sources[index].level);
     for index in own(file_of) {
@@ -467,7 +469,6 @@ fn program(
         files.push((index, above.join(&sibling).join(&name)));
     }
     let variants = named(levels, path, file_of, |index| format!("../{}/{name}", sibling_of(index)))?;
-    let prefix = is_privileged.then(|| prefix_of(request, folder)).flatten();
     let table = table(request, levels, variants, prefix);
     Ok(Several {
         path: path.to_owned(),

@@ -16,9 +16,7 @@
 
 use super::binary::{Binary, Kind};
 use super::place::Roots;
-use super::plan::{
-    Levels, Plan, Several, are_patterns_of, has_match, is_privileged, own, prefix_of, read, table, variant,
-};
+use super::plan::{Levels, Plan, Several, are_patterns_of, has_match, own, prefix_of, read, table, variant};
 use super::tree::{Entry, Trees};
 use super::{AssembleError, Mechanism, Remark, Request, binary};
 use deburr_launcher::Variant;
@@ -388,7 +386,6 @@ impl<'a> Composer<'a> {
     /// What the launcher of a program reads.
     fn table(&self, program: &Elf<'_>) -> Result<deburr_launcher::Table, AssembleError> {
         let refuse = |reason: &str| AssembleError::File(program.path.to_owned(), reason.to_owned());
-        let is_privileged = is_privileged(self.request, self.levels, program.path)?;
         let launcher = self.launcher(program.path);
         let folder = launcher.parent().unwrap_or(Path::new(""));
         let from_here = |path: &Path| -> Result<String, AssembleError> {
@@ -405,7 +402,7 @@ impl<'a> Composer<'a> {
             let build = binary::build_of(&read(&self.levels.sources[tree], program.path)?);
             variants.push(Variant { build, marker, ..variant(source, path) });
         }
-        let prefix = is_privileged.then(|| prefix_of(self.request, folder)).flatten();
+        let prefix = prefix_of(self.request, self.levels, program.path, folder)?;
         let table = table(self.request, self.levels, variants, prefix);
         Ok(deburr_launcher::Table { is_own_tree: true, ..table })
     }
