@@ -6,6 +6,7 @@ pub(crate) mod checking;
 pub(crate) mod layout;
 pub(crate) mod measure;
 pub(crate) mod oci;
+pub(crate) mod policy;
 pub(crate) mod selector;
 pub(crate) mod status;
 pub(crate) mod wheel;
@@ -44,6 +45,8 @@ pub(crate) enum Step {
     Oci(Box<oci::Oci>),
     /// Show what a pack or a tree holds, and whether it is whole
     Status(status::Status),
+    /// Write SELinux and AppArmor rules for a laid-out tree
+    Policy(policy::Policy),
     /// Build Python wheels by level, which an installer chooses among
     Wheel(Box<wheel::Wheel>),
     /// Write the library that selects variants opened by name

@@ -7,6 +7,7 @@ mod deb;
 mod dist;
 mod measure;
 mod oci;
+mod policy;
 mod profile;
 mod rpm;
 mod select;
