@@ -1,7 +1,7 @@
 //! What is too long for every push: the ignored tests (larger packages, ten minutes of `fix` in random surroundings, exhaustive tables,
 //! benchstat on random files, pages in a browser, a PostgreSQL that is built and run), the documentation, of the code and by mdBook, the
 //! verdicts on every build of tests/reach, the sweeps' prefilters exhaustively, the instructions that a check takes, the kernels of AArch64
-//! under the emulator, families of growing files, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
+//! under the emulator, families of growing files, what packagers use, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
 //! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::book;
@@ -75,6 +75,10 @@ pub fn run(seconds: u32) -> Result<(), String> {
     step("how the cost of a check grows with a file", &mut Command::new("scripts/families"));
     step("the Python module, compared with the command", &mut Command::new("scripts/test-python"));
     // A package server that does not answer is a fault that says so: the survey's status is 2 then, and never that of a pass.
+    step(
+        "packages by debhelper and rpm, and rules for SELinux and AppArmor",
+        &mut Command::new("scripts/test-packaging"),
+    );
     let build = ["build", "--release", "-p", "deburr"];
     step("deburr, for the survey", Command::new(env!("CARGO")).args(build));
     let survey = ["--sample", "fresh", "--compare"];

@@ -9,9 +9,9 @@
  *
  * With DEBURR_SINGLE_FILE it is another launcher, whose variants are in its own file (unpack.c).
  *
- * A program that runs with more rights than its user (AT_SECURE) ignores DEBURR_* of the environment, does not pass it on, and
- * looks for variants only in the absolute folder that its table names: a hard link elsewhere must not choose what runs with
- * those rights.
+ * A program that runs with more rights than its user (AT_SECURE) ignores DEBURR_* of the environment, passes on neither that
+ * nor what a loader follows, and looks for variants only in the absolute folder that its table names: a hard link elsewhere must
+ * not choose what runs with those rights.
  */
 #define DEBURR_RULE_ONLY
 #include "deburr_select.c"
@@ -446,14 +446,28 @@ __attribute__((noinline)) static void select_level(const struct launch *launch, 
     print(&line);
 }
 
-/* Takes DEBURR_* out of the environment, so that no child of this program sees it. */
+/* What of the environment may change which code a program loads, each by its beginning: ours, and what glibc takes out where AT_SECURE is
+ * set (sysdeps/generic/unsecvars.h). The kernel sets that for the launcher where a security module gives it another domain (SELinux without
+ * noatsecure, AppArmor's Px), and not again for the variant, whose domain is the same: the loader would then follow LD_PRELOAD. */
+static const char unsecure[] = "DEBURR_\0LD_\0MALLOC_\0GCONV_PATH=\0GETCONF_DIR=\0GLIBC_TUNABLES=\0HOSTALIASES=\0LOCALDOMAIN=\0LOCPATH=\0"
+                               "NIS_PATH=\0NLSPATH=\0RESOLV_HOST_CONF=\0RES_OPTIONS=\0TMPDIR=\0TZDIR=\0";
+
+/* Takes those variables out of the environment, so that neither this program nor a child of it sees them. */
 __attribute__((noinline)) static void forget_variables(char **entries) {
     char **kept = entries;
     for (; *entries; entries++) {
-        const char *entry = *entries, *mark = "DEBURR_";
-        while (*mark && *entry == *mark)
-            entry++, mark++;
-        if (*mark)
+        const char *mark = unsecure;
+        int is_unsecure = 0;
+        while (*mark && !is_unsecure) {
+            const char *entry = *entries;
+            while (*mark && *entry == *mark)
+                entry++, mark++;
+            is_unsecure = *mark == 0;
+            while (*mark)
+                mark++;
+            mark++;
+        }
+        if (!is_unsecure)
             *kept++ = *entries;
     }
     *kept = NULL;

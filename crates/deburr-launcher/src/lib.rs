@@ -14,5 +14,5 @@ mod words;
 
 pub use program::{is_launcher, launcher, single_file, table_bytes};
 pub use selector::{SELECTOR_HEADER, SELECTOR_NAME, SELECTOR_SOURCE, selector};
-pub use table::{Build, Model, Table, TableError, Variant};
+pub use table::{Build, Model, Table, TableError, Variant, has_prefix};
 pub use words::{WORDS, Words, words_of};

@@ -133,6 +133,11 @@ const VARIANT: usize = 72;
 const MODEL: usize = 16;
 const BIT_NAME: usize = 4;
 
+/// Whether a table, as [`Table::encode`] writes it, says where its launcher will be.
+pub fn has_prefix(table: &[u8]) -> bool {
+    table.get(18..20).is_some_and(|offset| offset != [0, 0])
+}
+
 impl Table {
     /// The table's bytes.
     ///
@@ -332,7 +337,9 @@ mod tests {
         table.is_own_tree = true;
         table.variants[1].build = Build { id: Some("00ff".into()), loaded: 77 };
         table.variants[1].marker = Some("whole".into());
+        let without = Table { prefix: None, ..table.clone() }.encode().unwrap();
         let bytes = table.encode().unwrap();
+        assert!(has_prefix(&bytes) && !has_prefix(&without) && !has_prefix(&bytes[..19]));
         let short = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
         let text = |at: usize| {
             let end = at + bytes[at..].iter().position(|byte| *byte == 0).unwrap();

@@ -2,7 +2,8 @@
 //! them is chosen at start.
 //!
 //! In: a build command ([`build`](mod@build)), or installed trees. Out: trees of variants with a record of them
-//! ([`record`]), and a tree to install ([`install`](mod@install)), or Python wheels ([`wheel`]). This is the only place that runs compilers.
+//! ([`record`]), and a tree to install ([`install`](mod@install)), with rules of security modules ([`policy`](mod@policy)), or
+//! Python wheels ([`wheel`]). This is the only place that runs compilers.
 
 pub mod abi;
 pub mod assemble;
@@ -10,6 +11,7 @@ pub mod build;
 pub mod check;
 pub mod demand;
 pub mod install;
+pub mod policy;
 pub mod ranking;
 pub mod record;
 pub mod same;

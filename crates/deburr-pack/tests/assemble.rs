@@ -169,6 +169,10 @@ fn what_cannot_be_laid_out_is_refused_and_nothing_is_left() {
     let mode = |path: &str| fs::metadata(scratch.join("privileged").join(path)).unwrap().permissions().mode();
     assert_eq!((mode("bin/prog") & 0o7777, mode("bin-x86-64-v1/prog") & 0o7777), (0o4755, 0o755));
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    // A security module may give any program more rights than its user has, which its file does not say.
+    assemble(&installed, &scratch.join("plain")).unwrap();
+    let launcher = fs::read(scratch.join("plain/bin/prog")).unwrap();
+    assert!(launcher.windows(11).any(|bytes| bytes == b"/opt/p/bin\0"), "the launcher holds its folder");
     let assembled = scratch.join("again");
     assemble(&request, &assembled).unwrap();
     fs::remove_file(assembled.join("deburr-pack.json")).unwrap();

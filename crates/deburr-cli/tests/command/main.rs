@@ -112,6 +112,7 @@ fn help_texts_are_as_recorded() {
         "pack assemble",
         "pack measure",
         "pack oci",
+        "pack policy",
         "pack selector",
         "pack install",
         "pack wheel",

@@ -15,6 +15,7 @@ mod interface;
 mod metadata;
 pub(crate) use metadata::keep_metadata;
 mod place;
+pub(crate) use place::BASE;
 mod plan;
 mod redirect;
 mod runpath;
@@ -275,8 +276,7 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
     // A level whose code is that of a lower one in all files has no package.
     let has_files = |index: usize| plan.several.iter().any(|it| it.files.iter().any(|file| file.0 == index));
     let above = (1..names.len()).filter(|index| has_files(*index)).map(|index| names[index].clone());
-    let packages =
-        std::iter::once(place::BASE.to_owned()).chain(above).filter(|_| request.is_split).collect();
+    let packages = std::iter::once(BASE.to_owned()).chain(above).filter(|_| request.is_split).collect();
     Ok(Assembled {
         levels: names,
         packages,

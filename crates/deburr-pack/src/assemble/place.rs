@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// The package of all that needs no more than the lowest level.
-pub(super) const BASE: &str = "base";
+pub(crate) const BASE: &str = "base";
 
 /// The trees that are written: one, or one for each package.
 pub(super) struct Roots(Vec<PathBuf>);

@@ -450,9 +450,13 @@ pub(super) fn table(
 }
 
 /// Whether a program runs with more rights than its user (set-user-ID, set-group-ID): its launcher needs to know where it will be.
-pub(super) fn is_privileged(request: &Request, levels: &Levels, path: &Path) -> Result<bool, AssembleError> {
-    let refuse = |reason: &str| Err(AssembleError::File(path.to_owned(), reason.to_owned()));
-    let file = levels.sources[0].tree.join(path);
+pub(super) fn is_privileged(
+    request: &Request,
+    levels: &Levels,
+    program: &Path,
+) -> Result<bool, AssembleError> {
+    let refuse = |reason: &str| Err(AssembleError::File(program.to_owned(), reason.to_owned()));
+    let file = levels.sources[0].tree.join(program);
     let data = fs::metadata(&file).map_err(|error| AssembleError::Io(file.clone(), error))?;
     let is_privileged = data.permissions().mode() & 0o6000 != 0;
     if is_privileged && request.prefix.is_none() {
@@ -468,9 +472,18 @@ pub(super) fn is_privileged(request: &Request, levels: &Levels, path: &Path) -> 
     Ok(is_privileged)
 }
 
-/// Where a folder of the trees will be installed.
-pub(super) fn prefix_of(request: &Request, folder: &Path) -> Option<String> {
-    request.prefix.as_ref().map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown()))
+/// Where the folder of a program's launcher will be installed, if that is stated. A program that runs with more rights than its user
+/// looks for variants only there: one that is set-user-ID or set-group-ID, and one that a security module gives a domain of its own
+/// (SELinux, AppArmor), of which its file knows nothing.
+pub(super) fn prefix_of(
+    request: &Request,
+    levels: &Levels,
+    program: &Path,
+    folder: &Path,
+) -> Result<Option<String>, AssembleError> {
+    is_privileged(request, levels, program)?;
+    let prefix = request.prefix.as_ref();
+    Ok(prefix.map(|prefix| format!("{}/{}", prefix.trim_end_matches('/'), folder.shown())))
 }
 
 /// Where the variants of a program go.
@@ -492,7 +505,7 @@ fn program(
         ));
     };
     let above = folder.parent().unwrap_or(Path::new(""));
-    let is_privileged = is_privileged(request, levels, path)?;
+    let prefix = prefix_of(request, levels, path, folder)?;
     let (mut files, mut links) = (Vec::new(), Vec::new());
     let sibling_of = |index: usize| format!("{folder_name}-{}", levels.sources[index].level);
     for index in own(file_of) {
@@ -520,7 +533,6 @@ fn program(
         files.push((index, above.join(&sibling).join(&name)));
     }
     let variants = named(levels, path, file_of, |index| format!("../{}/{name}", sibling_of(index)))?;
-    let prefix = is_privileged.then(|| prefix_of(request, folder)).flatten();
     let table = table(request, levels, variants, prefix);
     Ok(Several {
         path: path.to_owned(),

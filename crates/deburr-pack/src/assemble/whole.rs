@@ -446,7 +446,6 @@ impl<'a> Composer<'a> {
     /// What the launcher of a program reads.
     fn table(&self, program: &Elf<'_>) -> Result<deburr_launcher::Table, AssembleError> {
         let refuse = |reason: &str| AssembleError::File(program.path.to_owned(), reason.to_owned());
-        let is_privileged = is_privileged(self.request, self.levels, program.path)?;
         let launcher = self.launcher(program.path);
         let folder = launcher.parent().unwrap_or(Path::new(""));
         let from_here = |path: &Path| -> Result<String, AssembleError> {
@@ -463,7 +462,7 @@ impl<'a> Composer<'a> {
             let build = binary::build_of(&read(&self.levels.sources[tree], program.path)?);
             variants.push(Variant { build, marker, ..variant(source, path) });
         }
-        let prefix = is_privileged.then(|| prefix_of(self.request, folder)).flatten();
+        let prefix = prefix_of(self.request, self.levels, program.path, folder)?;
         let table = table(self.request, self.levels, variants, prefix);
         Ok(deburr_launcher::Table { is_own_tree: true, ..table })
     }

@@ -18,7 +18,7 @@ pub(crate) struct Layout {
     /// Such as usr/lib/postgresql-levels or usr/libexec/prog.
     #[arg(long, value_name = "FOLDER", requires = "dist", help_heading = "Layout", value_parser = below)]
     pub(crate) place: Option<PathBuf>,
-    /// Absolute path of the installed tree, for set-user-ID programs
+    /// Absolute path of the installed tree, for set-user-ID and confined programs
     #[arg(long, value_name = "FOLDER", requires = "dist", help_heading = "Layout", value_parser = absolute)]
     pub(crate) prefix: Option<String>,
     /// Libraries that programs open by name: paths in the tree

@@ -7,6 +7,7 @@ pub(crate) mod install;
 pub(crate) mod layout;
 pub(crate) mod measure;
 pub(crate) mod oci;
+pub(crate) mod policy;
 pub(crate) mod selector;
 pub(crate) mod status;
 pub(crate) mod wheel;
@@ -50,6 +51,8 @@ pub(crate) enum Step {
     Install(install::Install),
     /// Show what a pack or a tree holds, and whether it is whole
     Status(status::Status),
+    /// Write SELinux and AppArmor rules for a laid-out tree
+    Policy(policy::Policy),
     /// Build Python wheels by level, which an installer chooses among
     Wheel(Box<wheel::Wheel>),
     /// Write the library that selects variants opened by name

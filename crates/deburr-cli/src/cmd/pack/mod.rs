@@ -5,6 +5,7 @@ mod build;
 mod install;
 mod measure;
 mod oci;
+mod policy;
 mod selector;
 mod status;
 mod terms;
@@ -25,6 +26,7 @@ pub(super) fn run(options: &Pack, out: &mut dyn Write) -> Result<ExitCode, Failu
         Step::Measure(options) => measure::run(options, out),
         Step::Oci(options) => oci::run(options, out),
         Step::Status(options) => status::run(options, out),
+        Step::Policy(options) => policy::run(options, out),
         Step::Wheel(options) => wheel::run(options, out),
         Step::Selector(options) => selector::run(options, out),
     }

@@ -58,6 +58,8 @@ fn build_packages(dist: &Path, version: &str, folder: &Path) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pack-deb/build.sh");
     let mut build = Command::new(script);
     build.arg(dist).args(["prog", version, "Some One <some.one@example.org>"]);
+    // dpkg-deb bounds times by it (reproducible-builds.org).
+    build.env("SOURCE_DATE_EPOCH", "1000000000");
     std::fs::create_dir_all(folder).unwrap();
     let output = build.current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -201,6 +203,9 @@ fn packages_are_upgraded_in_any_order_and_removed_without_a_trace() {
         let left: Vec<PathBuf> =
             files(&root).into_iter().filter(|file| !file.starts_with("var/lib/dpkg")).collect();
         assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
+        let database = format!("--admindir={}", root.join("var/lib/dpkg").display());
+        let diverted = Command::new("dpkg-divert").args([&database, "--list"]).output().unwrap();
+        assert_eq!((diverted.status.code(), diverted.stdout.len()), (Some(0), 0), "{diverted:?}");
     }
 }
 
@@ -257,6 +262,59 @@ fn a_machine_that_chooses_at_boot_starts_the_variant_itself_after_each_installat
         assert_eq!((left, root.join("usr/lib/prog").exists()), (Vec::<PathBuf>::new(), false));
         std::fs::remove_dir_all(&root).unwrap();
     }
+}
+
+#[test]
+fn the_same_trees_make_the_same_packages_byte_for_byte() {
+    let scratch = Scratch::new("pack-deb-same");
+    let made = ["one", "another"].map(|run| {
+        let variants = LEVELS.map(|level| {
+            tree(&scratch, level);
+            format!("--variant={level}={}", scratch.join(level).display())
+        });
+        let (dist, folder) = (scratch.join(format!("{run}/dist")), scratch.join(format!("{run}/debs")));
+        let to = dist.to_str().unwrap();
+        std::fs::create_dir(scratch.join(run)).unwrap();
+        let output = deburr(&["pack", "assemble", "--split", &variants[0], &variants[1], "-o", to]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        build_packages(&dist, "1.0-1", &folder);
+        ["prog", "prog-x86-64-v3"]
+            .map(|name| std::fs::read(folder.join(format!("{name}_1.0-1_amd64.deb"))).unwrap())
+    });
+    // The trees were compiled anew between the two, so their times differ.
+    assert!(made[0] == made[1]);
+}
+
+#[test]
+fn commands_and_sequence_of_debhelper_compile_and_have_manual_pages() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/debhelper");
+    let modules = folder.join("lib");
+    for name in ["dh_deburr_pack", "dh_deburr_pack_build", "lib/Debian/Debhelper/DeburrPack.pm"] {
+        let output = Command::new("perl")
+            .arg("-wc")
+            .arg(folder.join(name))
+            .env("PERL5LIB", &modules)
+            .output()
+            .unwrap();
+        assert!(output.status.success() && stderr(&output).ends_with("syntax OK\n"), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        if name.starts_with("dh_") {
+            let output = Command::new("podchecker").arg("-warnings").arg(folder.join(name)).output().unwrap();
+            assert!(output.status.success() && stderr(&output).ends_with(" OK.\n"), "{}", stderr(&output));
+        }
+    }
+    // What debhelper reads the sequence for.
+    let sequence = "sub insert_before { print \"@_\\n\" } sub remove_command { print \"no @_\\n\" } sub add_command_options { print \"@_\\n\" } require Debian::Debhelper::Sequence::deburr_pack;";
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pack-debhelper");
+    let run = |variable: &str| {
+        let mut perl = Command::new("perl");
+        perl.args(["-we", sequence]).env("PERL5LIB", &modules).env(variable, "x86-64-v1");
+        let output = perl.env("DEB_HOST_ARCH", "amd64").current_dir(&project).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let expected = "dh_auto_configure dh_deburr_pack_build\ndh_auto_install dh_deburr_pack\nno dh_update_autotools_config\nno dh_autoreconf\nno dh_auto_configure\nno dh_auto_build\nno dh_auto_test\nno dh_auto_install\ndh_makeshlibs -X/x86-64-v1/ -X/x86-64-v3/\n";
+    assert_eq!((run("UNUSED").as_str(), run("DEBURR_PACK_COPY").as_str()), (expected, ""));
 }
 
 #[test]

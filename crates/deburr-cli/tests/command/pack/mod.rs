@@ -8,6 +8,7 @@ mod dist;
 mod install;
 mod measure;
 mod oci;
+mod policy;
 mod profile;
 mod rpm;
 mod select;
