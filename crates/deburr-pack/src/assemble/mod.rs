@@ -24,6 +24,7 @@ mod single;
 mod sound;
 mod tree;
 mod whole;
+pub(crate) use whole::START;
 
 pub use glob::Pattern;
 pub use single::assemble_single;

@@ -36,7 +36,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder of the launchers in the place of the trees: behind every ID, which is of hexadecimal digits.
-pub(super) const START: &str = "start";
+pub(crate) const START: &str = "start";
 
 /// An ELF file of the trees.
 pub(super) struct Elf<'t> {

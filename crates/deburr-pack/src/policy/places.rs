@@ -52,6 +52,18 @@ impl Places {
         for root in &roots {
             walk(&folder.join(root), Path::new(""), &mut launchers, &mut links)?;
         }
+        // What the machine chooses leads to the launchers at first.
+        let selection = record.selection.as_ref().map(|link| {
+            roots.iter().find_map(|root| link.strip_prefix(root).ok()).unwrap_or(link).to_owned()
+        });
+        if let Some(selection) = &selection {
+            let start = selection.with_file_name(crate::assemble::START);
+            for (_, to) in &mut links {
+                if let Ok(below) = to.strip_prefix(selection) {
+                    *to = start.join(below);
+                }
+            }
+        }
         let mut places = Places::default();
         // The folder that the trees are an image of, by the folder of the trees.
         let mut images: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();

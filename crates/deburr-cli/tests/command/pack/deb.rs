@@ -240,6 +240,10 @@ fn a_machine_that_chooses_at_boot_starts_the_variant_itself_after_each_installat
     };
     for order in [[0, 1], [1, 0]] {
         empty_root(&root);
+        // Triggers wait for what a package depends on.
+        let libc = "Package: libc6\nStatus: install ok installed\nVersion: 2.36-9\nArchitecture: amd64\nMaintainer: One\nDescription: C\n";
+        std::fs::write(root.join("var/lib/dpkg/status"), libc).unwrap();
+        std::fs::write(root.join("var/lib/dpkg/info/libc6.list"), "/.\n").unwrap();
         done(&["--install"], &one);
         assert_eq!(whole(&root), format!("1.0-1-{}", best_here()));
         assert!(chosen().ends_with(best_here()), "{:?}", chosen());
@@ -251,10 +255,6 @@ fn a_machine_that_chooses_at_boot_starts_the_variant_itself_after_each_installat
         assert_eq!(whole(&root), format!("2.0-1-{}", best_here()));
         assert!(chosen().ends_with(best_here()), "{:?}", chosen());
         done(&["--remove", "prog-x86-64-v3"], &[]);
-        assert_eq!(whole(&root), "2.0-1-x86-64-v1");
-        // The launchers choose until the trigger is processed, which APT does after a removal.
-        assert!(chosen().ends_with("start"), "{:?}", chosen());
-        done(&["--configure", "-a"], &[]);
         assert_eq!((whole(&root).as_str(), chosen().ends_with("x86-64-v1")), ("2.0-1-x86-64-v1", true));
         done(&["--purge", "prog"], &[]);
         let left: Vec<PathBuf> =

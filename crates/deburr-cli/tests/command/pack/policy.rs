@@ -138,9 +138,31 @@ alias "/usr/sbin/d+aemon" -> "/usr/lib/levels/[0-9a-f]*/*/sbin/d+aemon",
 }
 
 #[test]
+fn what_the_machine_chooses_has_the_rules_of_its_launchers_and_variants() {
+    let policies = Scratch::new("pack-policy-contexts");
+    let contexts = policies.file("file_contexts", CONTEXTS.as_bytes());
+    let written =
+        [&["--prefix", "/"][..], &["--prefix", "/", "--select"], &["--prefix", "/", "--select", "--split"]]
+            .map(|options| {
+                let scratch = Scratch::new("pack-policy-select");
+                let dist = lay_out(&scratch, options);
+                policy(&dist, &["--apparmor", "--selinux", &contexts]).unwrap();
+                let mut all = Command::new("sh");
+                all.args(["-c", "cd \"$1\" && find . -type f | sort | xargs tail -n +1", "sh"]);
+                stdout(&all.arg(scratch.join("policy")).output().unwrap())
+            });
+    assert!(
+        written[0].contains("served_exec_t") && written[0].contains("alias \"/usr/bin/plain\""),
+        "{}",
+        written[0]
+    );
+    assert!(written[0] == written[1] && written[1] == written[2], "{}", written[1]);
+}
+
+#[test]
 fn in_one_tree_for_all_levels_each_variant_is_at_its_own_path() {
     let scratch = Scratch::new("pack-policy-shared");
-    let dist = lay_out(&scratch, &["--prefix", "/", "--layout", "shared"]);
+    let dist = lay_out(&scratch, &["--prefix", "/", "--layout", "shared", "--unproven-types"]);
     let contexts = scratch.file("file_contexts", CONTEXTS.as_bytes());
     policy(&dist, &["--selinux", &contexts, "--apparmor", "--name", "n"]).unwrap();
     let module = fs::read_to_string(scratch.join("policy/n.cil")).unwrap();
