@@ -6,6 +6,7 @@
 use super::{PolicyError, absolute};
 use crate::record::{LaidFile, Record};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -132,6 +133,11 @@ fn located(
             let in_tree = absolute(rest)?.trim_start_matches('/').to_owned();
             return Ok((absolute(&image.join(rest))?, Location::Trees(absolute(trees)?, in_tree)));
         }
+    }
+    let parts: Vec<_> = path.iter().filter_map(OsStr::to_str).collect();
+    if parts.windows(2).any(|pair| is_id(pair[0]) && pair[1] == file.level) {
+        let reason = "it is in the tree of a level, and no link leads to a launcher of that tree: its place is not known; assemble it anew";
+        return Err(PolicyError::File(path.to_owned(), reason.to_owned()));
     }
     // bin-LEVEL/prog, lib/glibc-hwcaps/LEVEL/libx.so, x.so.variants/LEVEL/x.so.
     let here = Location::File(absolute(path)?);

@@ -208,6 +208,12 @@ fn what_rules_cannot_be_written_for_is_refused_with_what_to_do() {
         let refused = policy(&dist, &options).unwrap_err();
         assert!(refused.contains(expected), "{refused}");
     }
+    let whole = scratch.join("whole");
+    assert!(Command::new("cp").arg("-a").args([&dist, &whole]).status().unwrap().success());
+    fs::remove_file(whole.join("usr/sbin/d+aemon")).unwrap();
+    fs::remove_file(whole.join("usr/bin/plain")).unwrap();
+    let refused = policy(&whole, &["--apparmor"]).unwrap_err();
+    assert!(refused.contains("its place is not known"), "{refused}");
     assert!(policy(&dist, &[]).unwrap_err().contains("--selinux <FILE_CONTEXTS>|--apparmor"));
     assert!(policy(scratch.path(), &["--apparmor"]).unwrap_err().contains("deburr-pack.json"));
     // A policy that labels the trees as it should needs no module.
