@@ -6,12 +6,13 @@ use std::path::PathBuf;
 /// The options of `deburr pack policy`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("modules").required(true).multiple(true))]
+#[command(override_usage = "deburr pack policy [OPTIONS] <--selinux …|--apparmor> -o <DIR> <DIST>")]
 #[command(after_long_help = "Examples:
   deburr pack policy dist --apparmor -o policy
   deburr pack policy dist -o policy \\
       --selinux /etc/selinux/targeted/contexts/files/file_contexts
-  deburr pack policy dist --selinux file_contexts --domain git_exec_t=user_git_t \\
-      -o policy
+  deburr pack policy dist -o policy --selinux file_contexts \\
+      --domain git_exec_t=user_git_t
   semodule -i policy/prog-levels.cil && restorecon -R /usr/lib/prog
 
 Each launcher and variant gets what the policy gives the file in its place:
