@@ -469,6 +469,35 @@ fn types_that_refer_to_themselves_come_to_an_end() {
 }
 
 #[test]
+fn a_type_that_is_only_declared_is_opaque_where_all_code_has_debug_information() {
+    // The first unit only hands on what the second, which the library's users see the header of, defines by level.
+    let first = "struct S; float g(struct S *s); float f(struct S *s) { return g(s); }";
+    let second = "struct S { int a; _Alignas(AL) float v[4]; };\n\
+                  __attribute__((visibility(\"hidden\"))) float g(struct S *s) { return s[1].v[0]; }";
+    // Nobody here knows what a handle of another library is.
+    let of_others = "int g(int x) { return x; }";
+    for (second, debug, expected) in [
+        (second, "-g0", Unknown("S is only declared, and some code was built without -g")),
+        (second, "-g", Differs("struct S")),
+        (of_others, "-g", Same),
+        (of_others, "-g0", Unknown("S is only declared, and some code was built without -g")),
+    ] {
+        let scratch = Scratch::new("abi-bare");
+        let [low, high] = [LOW, HIGH].map(|level| {
+            let other = scratch.file("second.c", format!("{PRELUDE}{second}\n").as_bytes());
+            let object = scratch.join(format!("{level}.o"));
+            let march = if level == LOW { "-march=x86-64" } else { "-march=x86-64-v3" };
+            let mut gcc = Command::new("gcc");
+            gcc.args(["-O2", "-w", "-fPIC", "-c", march, debug, "-o"]).arg(&object).arg(other);
+            assert!(gcc.status().unwrap().success());
+            library(scratch.path(), level, "gcc", first, &["-g", object.to_str().unwrap()])
+        });
+        let found = verdict(&low, &high);
+        assert!(is_as_expected(&found, expected), "{debug} {second}: {found:?}, not {expected:?}");
+    }
+}
+
+#[test]
 fn libraries_of_rust_are_compared() {
     for (source, expected) in [
         ("#[repr(C)] pub struct P { x: i32, n: Option<Box<P>> }\n#[no_mangle] pub extern \"C\" fn f(p: &P) -> i32 { p.x }", Same),

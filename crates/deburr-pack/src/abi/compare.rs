@@ -15,6 +15,8 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 pub(super) struct Side<'a, 'i> {
     pub(super) level: &'i str,
     pub(super) features: FeatureSet,
+    /// Whether some of its code has no debug information.
+    pub(super) has_bare_code: bool,
     pub(super) reader: Reader<'a, 'i>,
 }
 
@@ -444,8 +446,16 @@ impl<'a, 'i> Comparison<'a, 'i> {
         };
         let is_defined =
             [&self.low, &self.high].iter().any(|it| it.reader.index.definitions.contains_key(&id));
-        if is_defined || index.unit(at)?.is_c || self.names.is_of_the_system(id) {
+        let is_c = index.unit(at)?.is_c;
+        let has_bare_code = self.low.has_bare_code || self.high.has_bare_code;
+        if is_defined || (is_c && !has_bare_code) || self.names.is_of_the_system(id) {
             return Ok(is_defined.then_some(id));
+        }
+        if is_c {
+            return Err(Unequal::Unknown(format!(
+                "{} is only declared, and some code was built without -g, which may define it",
+                self.names.text(id)
+            )));
         }
         Err(Unequal::Unknown(format!(
             "{} is only declared, which in C++ does not say that its definition is unknown here; clang needs -fstandalone-debug",

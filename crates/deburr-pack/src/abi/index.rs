@@ -79,7 +79,7 @@ pub(super) struct IndexedUnit<'a> {
 
 /// What is where in a file's debug information.
 pub(super) struct Index<'a> {
-    dwarf: Dwarf<Bytes<'a>>,
+    pub(super) dwarf: Dwarf<Bytes<'a>>,
     pub(super) units: Vec<IndexedUnit<'a>>,
     /// Where the units of `.debug_info` begin, in order.
     begins: Vec<(usize, u32)>,

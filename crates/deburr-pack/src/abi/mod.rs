@@ -18,12 +18,13 @@
 //! - the C++ library's own classes that are only declared here: that library is not built by level;
 //! - arguments after `...`.
 //!
-//! A type that is only declared is opaque in C. In C++, compilers leave out definitions that another file is expected to have, so such
+//! A type that is only declared is opaque in C, where all code has debug information: code without it may define the type. In C++, compilers leave out definitions that another file is expected to have, so such
 //! a type is unknown unless another unit defines it. A type that differs and that no exported name leads to makes the verdict
 //! *unknown*: it may pass through `void *`, `char *`, a callback or a name that `dlsym` finds. Without the library's headers, *differs* may
 //! be of a type that only the library uses, behind a pointer: debug information does not say what a header shows.
 
 mod compare;
+mod coverage;
 mod headers;
 mod index;
 mod limits;
@@ -32,6 +33,7 @@ mod sections;
 mod symbols;
 
 use compare::{Comparison, Side};
+use coverage::has_bare_code;
 use deburr_cpu::{Arch, FeatureSet};
 use gimli::{Dwarf, EndianSlice, LittleEndian};
 pub use headers::Headers;
@@ -173,6 +175,7 @@ fn types<'a>(
     let side = |build: &Build<'a>, index| Side {
         level: build.level,
         features: build.features,
+        has_bare_code: has_bare_code(build.bytes, index),
         reader: Reader { index, entries_read: Cell::new(0) },
     };
     let mut comparison =
