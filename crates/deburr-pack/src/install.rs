@@ -5,7 +5,7 @@
 //! old or a whole new program starts (`assemble/whole.rs`). A list of the files is kept in the place of the trees: what a former
 //! version alone had is removed by it, the last file first, and so is all of them by [`remove`].
 
-use crate::assemble::{AssembleError, keep_metadata};
+use crate::assemble::{AssembleError, BASE, Entry, SCRIPT, entries_of, keep_metadata};
 use crate::record::{self, Record, RecordError};
 use deburr_text::ShownPath as _;
 use serde::Serialize;
@@ -55,8 +55,8 @@ pub enum InstallError {
     Io(PathBuf, io::Error),
     /// The tree has no record that can be read.
     Record(RecordError),
-    /// What a file is besides its bytes cannot be kept.
-    Metadata(AssembleError),
+    /// The tree cannot be read, or what a file of it is besides its bytes cannot be kept.
+    Assembled(AssembleError),
     /// The tree is of another layout: which, and what to do.
     Layout(PathBuf, &'static str),
     /// A path is taken by a folder, or by no folder.
@@ -72,7 +72,7 @@ impl fmt::Display for InstallError {
         match self {
             InstallError::Io(path, error) => write!(f, "{}: {error}", path.shown()),
             InstallError::Record(error) => error.fmt(f),
-            InstallError::Metadata(error) => error.fmt(f),
+            InstallError::Assembled(error) => error.fmt(f),
             InstallError::Layout(path, reason) | InstallError::Taken(path, reason) => {
                 write!(f, "{}: {reason}", path.shown())
             }
@@ -100,13 +100,17 @@ fn io_at(path: &Path) -> impl FnOnce(io::Error) -> InstallError {
 pub fn install(dist: &Path, root: &Path, choice: Choice) -> Result<Installed, InstallError> {
     let record = Record::read(dist).map_err(InstallError::Record)?;
     let place = place_of(dist, &record)?;
-    if choice != Choice::AtStart && record.selection.is_none() {
-        let reason = "laid out without --select: deburr pack assemble --select";
-        return Err(InstallError::Layout(dist.to_owned(), reason));
-    }
-    let mut new = Vec::new();
-    in_order(dist, Path::new(""), &mut new)?;
-    new.retain(|path| path != Path::new(record::FILE));
+    let link = match (choice, &record.selection) {
+        (Choice::AtStart, _) => None,
+        (_, Some(link)) => Some(root.join(link)),
+        (_, None) => {
+            let reason = "laid out without --select: deburr pack assemble --select";
+            return Err(InstallError::Layout(dist.to_owned(), reason));
+        }
+    };
+    let entries = entries_of(dist).map_err(InstallError::Assembled)?;
+    let new = entries.into_iter().filter(|(_, entry)| *entry != Entry::Folder).map(|(path, _)| path);
+    let new: Vec<PathBuf> = new.filter(|path| path != Path::new(record::FILE)).collect();
     let old = read_list(root, &place)?;
     are_free(dist, root, &new)?;
     // The link must not lead to a tree that goes away.
@@ -124,8 +128,12 @@ pub fn install(dist: &Path, root: &Path, choice: Choice) -> Result<Installed, In
     let removed = take_away(root, gone.into_iter().rev())?;
     write_list(root, &place, new.iter().map(PathBuf::as_path))?;
     let mut installed = Installed { written: new.len(), removed, ..Installed::default() };
-    if choice != Choice::AtStart {
-        select(root, &place, choice, &mut installed)?;
+    if let Some(link) = link {
+        let arguments: &[&str] = if choice == Choice::Once { &["--always"] } else { &[] };
+        let said = run_script(root, &place, arguments)?.filter(|said| !said.is_empty());
+        installed.remarks.extend(said);
+        let target = fs::read_link(&link).map_err(io_at(&link))?;
+        installed.selected = Some(target).filter(|target| target.components().count() > 1);
     }
     Ok(installed)
 }
@@ -157,7 +165,7 @@ fn place_of(dist: &Path, record: &Record) -> Result<PathBuf, InstallError> {
             "expected what deburr pack assemble wrote with a tree for each level; copy this one (cp -a)";
         return Err(InstallError::Layout(dist.to_owned(), reason));
     };
-    if place.starts_with("base") {
+    if place.starts_with(BASE) {
         let reason = "laid out in packages (--split): install these, or assemble without --split";
         return Err(InstallError::Layout(dist.to_owned(), reason));
     }
@@ -169,21 +177,6 @@ fn place_of(dist: &Path, record: &Record) -> Result<PathBuf, InstallError> {
 
 fn is_below(path: &Path) -> bool {
     !path.as_os_str().is_empty() && path.components().all(|part| matches!(part, Component::Normal(_)))
-}
-
-/// Files, links and folders by their paths, sorted folder by folder.
-fn in_order(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<(), InstallError> {
-    let folder = root.join(below);
-    let entries =
-        fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(io_at(&folder))?;
-    let mut names: Vec<_> = entries.into_iter().map(|entry| entry.file_name()).collect();
-    names.sort();
-    for name in names {
-        let path = below.join(name);
-        let data = fs::symlink_metadata(root.join(&path)).map_err(io_at(&root.join(&path)))?;
-        if data.is_dir() { in_order(root, &path, found)? } else { found.push(path) }
-    }
-    Ok(())
 }
 
 /// Whether no path is that of a folder, and none leads over a file: then nothing was written.
@@ -232,7 +225,7 @@ fn put(
     };
     written.map_err(io_at(&new))?;
     let placed =
-        if twin.is_some() { Ok(()) } else { keep_metadata(&from, &new).map_err(InstallError::Metadata) };
+        if twin.is_some() { Ok(()) } else { keep_metadata(&from, &new).map_err(InstallError::Assembled) };
     let placed = placed.and_then(|()| fs::rename(&new, &to).map_err(io_at(&to)));
     if placed.is_err() {
         let _ = fs::remove_file(&new);
@@ -250,7 +243,7 @@ fn make_folders(dist: &Path, root: &Path, below: &Path) -> Result<(), InstallErr
     for folder in missing.into_iter().rev() {
         let to = root.join(folder);
         fs::create_dir(&to).map_err(io_at(&to))?;
-        keep_metadata(&dist.join(folder), &to).map_err(InstallError::Metadata)?;
+        keep_metadata(&dist.join(folder), &to).map_err(InstallError::Assembled)?;
     }
     Ok(())
 }
@@ -318,7 +311,7 @@ fn write_list<'p>(
 
 /// Runs the script of what is installed, if there is one.
 fn run_script(root: &Path, place: &Path, argument: &[&str]) -> Result<Option<String>, InstallError> {
-    let script = root.join(place).join("select");
+    let script = root.join(place).join(SCRIPT);
     if !script.is_file() {
         return Ok(None);
     }
@@ -333,14 +326,4 @@ fn run_script(root: &Path, place: &Path, argument: &[&str]) -> Result<Option<Str
 /// Back to the launchers of what is installed.
 fn launcher_of(root: &Path, place: &Path) -> Result<(), InstallError> {
     run_script(root, place, &["--launcher"]).map(drop)
-}
-
-fn select(root: &Path, place: &Path, choice: Choice, installed: &mut Installed) -> Result<(), InstallError> {
-    let arguments: &[&str] = if choice == Choice::Once { &["--always"] } else { &[] };
-    let said = run_script(root, place, arguments)?.filter(|said| !said.is_empty());
-    installed.remarks.extend(said);
-    let link = root.join(place).join("selected");
-    let target = fs::read_link(&link).map_err(io_at(&link))?;
-    installed.selected = Some(target).filter(|target| target.components().count() > 1);
-    Ok(())
 }

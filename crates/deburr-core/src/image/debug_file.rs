@@ -19,13 +19,20 @@ pub fn wanted_debug_file(bytes: &[u8]) -> Option<WantedDebugFile> {
     if has_symbols || elf.kind == Kind::Relocatable {
         return None;
     }
-    let debuglink = elf.section_data(".gnu_debuglink").and_then(|link| {
-        let name = link.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
-        let crc = u32_at(link, name.len().checked_add(4)? & !3)?;
-        Some((deburr_text::plain(name)?.to_owned(), crc))
-    });
-    let wanted = WantedDebugFile { build_id: build_id(&elf), debuglink };
+    let wanted = WantedDebugFile { build_id: build_id(&elf), debuglink: debuglink(&elf) };
     (wanted.build_id.is_some() || wanted.debuglink.is_some()).then_some(wanted)
+}
+
+fn debuglink(elf: &Elf<'_>) -> Option<(String, u32)> {
+    let link = elf.section_data(".gnu_debuglink")?;
+    let name = link.split(|&byte| byte == 0).next().filter(|name| !name.is_empty())?;
+    let crc = u32_at(link, name.len().checked_add(4)? & !3)?;
+    Some((deburr_text::plain(name)?.to_owned(), crc))
+}
+
+/// The name in an ELF file's `.gnu_debuglink`, and the CRC-32 of that file's contents.
+pub fn debuglink_of(bytes: &[u8]) -> Option<(String, u32)> {
+    debuglink(&Elf::parse(bytes).ok()?)
 }
 
 /// The build-id of an ELF file, in hexadecimal digits. Reads headers and the note.

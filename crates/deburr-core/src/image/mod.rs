@@ -25,7 +25,7 @@ mod sorted;
 
 pub use archive::Archive;
 pub use chosen::{UseOfName, chosen_by_resolvers, defined_functions, uses_in_code};
-pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, wanted_debug_file};
+pub use debug_file::{WantedDebugFile, build_id_of, debuglink_crc, debuglink_of, wanted_debug_file};
 pub use debug_sections::debug_bytes;
 pub use demangle::demangle;
 pub use error::Error;
@@ -44,4 +44,5 @@ pub use model::{
 pub use name::Name;
 pub use parse::beside::{executable_beside_code, functions_beside_code};
 pub use parse::build::isa_needed_of;
+pub use parse::debug::debug_section;
 pub use parse::relocations::relocated_code;

@@ -40,8 +40,8 @@ pub use headers::Headers;
 use index::{Index, Names};
 use limits::MAX_REASONS;
 use node::Reader;
+pub(crate) use sections::is_debug_file_of;
 use sections::{Sections, sections};
-pub(crate) use sections::{debug_link, is_debug_file_of};
 use std::cell::Cell;
 use symbols::{Export, ExportKind, Exports, exports, is_of_the_compiler};
 

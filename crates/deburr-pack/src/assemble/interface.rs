@@ -4,31 +4,17 @@
 //! it is not, why, so that the plan keeps the lowest variant, or nothing is laid out. A library that is not shown to be the same holds
 //! back what needs it: that was built with its types.
 
-use super::binary::{Binary, Kind};
-use super::plan::{Levels, has_match, own, read};
+use super::binary::Kind;
+use super::elf::Elf;
+use super::plan::{Levels, has_match, read};
 use super::tree::{Entry, Trees};
 use super::{AssembleError, Remark, Request};
-use crate::abi::{Build, Headers, Verdict, compare, debug_link, is_debug_file_of};
+use crate::abi::{Build, Headers, Verdict, compare, is_debug_file_of};
 use crate::record::{InterfaceRecord, InterfaceState};
+use deburr_core::image::debuglink_of;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// An ELF file of the trees.
-pub(super) struct Variants<'f> {
-    pub(super) path: &'f Path,
-    pub(super) binary: &'f Binary,
-    /// For each level, the one whose file has the same code: itself, or a lower one.
-    pub(super) file_of: &'f [usize],
-}
-
-impl Variants<'_> {
-    /// The name by which others need it.
-    fn name(&self) -> &str {
-        let file = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        self.binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file)
-    }
-}
 
 /// What became of the interfaces of the trees' files.
 #[derive(Default)]
@@ -51,8 +37,8 @@ impl Interfaces {
     pub(super) fn of(
         request: &Request,
         (levels, trees): (&Levels, &Trees),
-        all: &[Variants<'_>],
-        of: &dyn Fn(&Variants<'_>) -> bool,
+        all: &[Elf<'_>],
+        of: &dyn Fn(&Elf<'_>) -> bool,
     ) -> Result<Interfaces, AssembleError> {
         let mut found = Interfaces::default();
         let headers = headers(levels, trees)?;
@@ -61,7 +47,7 @@ impl Interfaces {
             let is_needed =
                 all.iter().any(|other| other.binary.needed.iter().any(|name| name == file.name()));
             let headers = (is_public(file) && !is_needed && !headers.is_empty()).then_some(&headers);
-            for index in own(file.file_of).into_iter().skip(1) {
+            for index in file.own().into_iter().skip(1) {
                 let verdict = verdict(levels, file, index, headers)?;
                 found.note(request, levels, file, (index, verdict));
             }
@@ -74,7 +60,7 @@ impl Interfaces {
         &mut self,
         request: &Request,
         levels: &Levels,
-        file: &Variants<'_>,
+        file: &Elf<'_>,
         (index, verdict): (usize, Verdict),
     ) {
         let is_by_loader = file.binary.kind == Kind::Library && has_match(&request.by_loader, file.path);
@@ -108,15 +94,15 @@ impl Interfaces {
     }
 
     /// Notes what needs a library that stays at the lowest level.
-    fn hold_back(&mut self, levels: &Levels, all: &[Variants<'_>]) {
-        let by_name: BTreeMap<&str, &Variants<'_>> = all
+    fn hold_back(&mut self, levels: &Levels, all: &[Elf<'_>]) {
+        let by_name: BTreeMap<&str, &Elf<'_>> = all
             .iter()
             .filter(|file| file.binary.kind == Kind::Library)
             .map(|file| (file.name(), file))
             .collect();
         for level in 1..levels.sources.len() {
             loop {
-                let held = |file: &Variants<'_>| -> Option<Unshown> {
+                let held = |file: &Elf<'_>| -> Option<Unshown> {
                     let mut needed = file.binary.needed.iter().filter_map(|name| by_name.get(name.as_str()));
                     let first = needed.find(|it| it.path != file.path && self.at(it, level).is_some())?;
                     let Unshown { text, differs } = self.at(first, level)?;
@@ -136,7 +122,7 @@ impl Interfaces {
         }
     }
 
-    fn at(&self, file: &Variants<'_>, level: usize) -> Option<&Unshown> {
+    fn at(&self, file: &Elf<'_>, level: usize) -> Option<&Unshown> {
         self.unshown.get(&(file.path.to_owned(), *file.file_of.get(level)?))
     }
 
@@ -157,7 +143,7 @@ impl Interfaces {
     fn unshown<'s>(
         &'s self,
         levels: &'s Levels,
-        files: &'s [&Variants<'_>],
+        files: &'s [&Elf<'_>],
     ) -> impl Iterator<Item = (&'s Path, usize, &'s Unshown)> {
         files.iter().filter_map(|file| {
             let mut levels = 1..levels.sources.len();
@@ -170,7 +156,7 @@ impl Interfaces {
     pub(super) fn refuse(
         &self,
         levels: &Levels,
-        files: &[&Variants<'_>],
+        files: &[&Elf<'_>],
         advice: &str,
     ) -> Result<(), AssembleError> {
         refused(self.unshown(levels, files), advice)
@@ -180,7 +166,7 @@ impl Interfaces {
     pub(super) fn refuse_differing(
         &self,
         levels: &Levels,
-        files: &[&Variants<'_>],
+        files: &[&Elf<'_>],
         advice: &str,
     ) -> Result<(), AssembleError> {
         refused(self.unshown(levels, files).filter(|(.., unshown)| unshown.differs), advice)
@@ -188,7 +174,7 @@ impl Interfaces {
 
     /// What whoever lays out is told of these files, whose processes use the lowest level of what they need: it is not known whether
     /// that is right.
-    pub(super) fn unknown(&self, levels: &Levels, files: &[&Variants<'_>]) -> Vec<Remark> {
+    pub(super) fn unknown(&self, levels: &Levels, files: &[&Elf<'_>]) -> Vec<Remark> {
         let unknown = self.unshown(levels, files).filter(|(.., unshown)| !unshown.differs);
         let remark = |(path, level, unshown): (&Path, usize, &Unshown)| Remark {
             path: path.to_owned(),
@@ -213,7 +199,7 @@ const OF_DIFFERING: &str = "--by-loader GLOB takes it for the same; of a public 
 const OF_UNKNOWN: &str = "build with -g, so that types can be compared; --by-loader GLOB or --unproven-types takes it for the same";
 
 /// Whether a library has a name by which programs outside link with it: a plug-in has none.
-fn is_public(file: &Variants<'_>) -> bool {
+fn is_public(file: &Elf<'_>) -> bool {
     file.binary.kind == Kind::Library && file.binary.name.is_some() && file.name().starts_with("lib")
 }
 
@@ -232,17 +218,13 @@ fn headers(levels: &Levels, trees: &Trees) -> Result<Headers, AssembleError> {
 /// Compares a file of a level with that of the lowest.
 fn verdict(
     levels: &Levels,
-    file: &Variants<'_>,
+    file: &Elf<'_>,
     index: usize,
     headers: Option<&Headers>,
 ) -> Result<Verdict, AssembleError> {
     let files = [read(&levels.sources[0], file.path)?, read(&levels.sources[index], file.path)?];
-    let debug = [0, index]
-        .map(|level| levels.sources.get(level))
-        .iter()
-        .zip(&files)
-        .map(|(source, bytes)| source.and_then(|source| debug_file(&source.tree, file.path, bytes)))
-        .collect::<Vec<_>>();
+    let debug = |level: usize, at: usize| debug_file(&levels.sources[level].tree, file.path, &files[at]);
+    let debug = [debug(0, 0), debug(index, 1)];
     let build = |level: usize, at: usize| Build {
         level: &levels.sources[level].level,
         arch: levels.arch,
@@ -256,14 +238,15 @@ fn verdict(
 
 /// The separate debug file of a file: where GDB looks for it, within the tree.
 fn debug_file(tree: &Path, path: &Path, bytes: &[u8]) -> Option<Vec<u8>> {
-    let (name, checksum) = debug_link(bytes)?;
+    let (name, checksum) = debuglink_of(bytes)?;
+    let name = Some(name).filter(|name| !name.contains('/'))?;
     let folder = path.parent()?;
     let places = [
-        folder.join(name),
-        folder.join(".debug").join(name),
-        Path::new("usr/lib/debug").join(folder).join(name),
-        Path::new("lib/debug").join(folder).join(name),
+        folder.join(&name),
+        folder.join(".debug").join(&name),
+        Path::new("usr/lib/debug").join(folder).join(&name),
+        Path::new("lib/debug").join(folder).join(&name),
     ];
     let mut found = places.iter().filter_map(|place| fs::read(tree.join(place)).ok());
-    found.find(|debug| is_debug_file_of(debug, bytes, Some(checksum)))
+    found.find(|debug| is_debug_file_of(debug, bytes, checksum))
 }

@@ -11,6 +11,8 @@
 
 mod binary;
 pub(crate) use binary::build_of;
+mod elf;
+pub(crate) use elf::lexical;
 mod interface;
 mod metadata;
 pub(crate) use metadata::keep_metadata;
@@ -20,11 +22,13 @@ mod plan;
 mod redirect;
 mod runpath;
 mod select;
+pub(crate) use select::SCRIPT;
 mod single;
 mod sound;
 mod tree;
+pub(crate) use tree::{Entry, entries_of};
 mod whole;
-pub(crate) use whole::START;
+pub(crate) use whole::{ID_DIGITS, START};
 
 pub use glob::Pattern;
 pub use single::assemble_single;

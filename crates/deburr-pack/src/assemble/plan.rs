@@ -4,7 +4,8 @@
 //! here, before anything is written.
 
 use super::binary::{self, Binary, Kind};
-use super::interface::{Interfaces, Variants};
+use super::elf::{Elf, own};
+use super::interface::Interfaces;
 use super::metadata;
 use super::place::Roots;
 use super::tree::{Entry, Trees};
@@ -103,8 +104,8 @@ pub(super) struct Plan {
     pub(super) remarks: Vec<Remark>,
     /// Links of the trees of levels: the level, where, and the target.
     pub(super) links: Vec<(usize, PathBuf, PathBuf)>,
-    /// Files of the trees of levels that have another RUNPATH there: the level, where, and the text.
-    pub(super) runpaths: Vec<(usize, PathBuf, String)>,
+    /// Files of the trees of levels that are not what they are copied from: the level, where, and their bytes.
+    pub(super) rewritten: Vec<(usize, PathBuf, Vec<u8>)>,
     /// Files of a level's package: those that say that its tree is whole, and what chooses on the machine.
     pub(super) texts: Vec<(usize, Text)>,
     /// Where whole trees and their launchers are.
@@ -124,28 +125,12 @@ pub(super) fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleErro
 impl Plan {
     pub(super) fn of(request: &Request, levels: &Levels, trees: &Trees) -> Result<Plan, AssembleError> {
         let mut plan = Plan::default();
-        let mut elves = Vec::new();
+        let all = plan.sort(levels, trees)?;
         let files = || trees.entries.iter().filter(|(_, entry)| **entry == Entry::File);
-        for (path, entry) in &trees.entries {
-            match entry {
-                Entry::Folder => continue,
-                Entry::Link(_) => plan.copies.push(path.clone()),
-                Entry::File => match plan.variants_of(levels, path)? {
-                    (Some(binary), file_of) => {
-                        if own(&file_of).len() < 2 {
-                            plan.copies.push(path.clone());
-                        }
-                        elves.push((path, binary, file_of));
-                    }
-                    (None, _) => plan.copies.push(path.clone()),
-                },
-            }
-        }
         let needed: BTreeSet<String> =
-            elves.iter().flat_map(|(_, binary, _)| binary.needed.iter().cloned()).collect();
-        let all: Vec<Variants<'_>> =
-            elves.iter().map(|(path, binary, file_of)| Variants { path, binary, file_of }).collect();
-        let differing: Vec<&Variants<'_>> = all.iter().filter(|file| own(file.file_of).len() > 1).collect();
+            all.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
+        let (differing, same): (Vec<&Elf<'_>>, Vec<_>) = all.iter().partition(|file| file.differs());
+        plan.copies.extend(same.into_iter().map(|file| file.path.to_owned()));
         let libraries = differing.iter().filter(|file| file.binary.kind == Kind::Library);
         are_patterns_of(request, &libraries.map(|file| file.path).collect::<Vec<_>>())?;
         let interfaces = Interfaces::of(request, (levels, trees), &all, &|_| true)?;
@@ -158,7 +143,7 @@ impl Plan {
             plan.mention_the_same(&interfaces);
         }
         for file in differing {
-            let Variants { path, binary, file_of } = file;
+            let Elf { path, binary, file_of } = file;
             let several = match binary.kind {
                 Kind::Program => Some(program(request, levels, trees, path, binary, file_of)?),
                 _ => plan.library(request, levels, file, &needed, &interfaces)?,
@@ -180,6 +165,28 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// The ELF files of the trees that are executed or loaded; all else is to be copied.
+    pub(super) fn sort<'t>(
+        &mut self,
+        levels: &Levels,
+        trees: &'t Trees,
+    ) -> Result<Vec<Elf<'t>>, AssembleError> {
+        let mut files = Vec::new();
+        for (path, entry) in &trees.entries {
+            match entry {
+                Entry::Folder => {}
+                Entry::Link(_) => self.copies.push(path.clone()),
+                Entry::File => match self.variants_of(levels, path)? {
+                    (Some(binary), file_of) if binary.kind != Kind::Object => {
+                        files.push(Elf { path, binary, file_of });
+                    }
+                    _ => self.copies.push(path.clone()),
+                },
+            }
+        }
+        Ok(files)
     }
 
     /// What the file is; and for each level the one whose file it starts: itself, or a lower one with the same code.
@@ -256,12 +263,12 @@ impl Plan {
         &mut self,
         request: &Request,
         levels: &Levels,
-        file: &Variants<'_>,
+        file: &Elf<'_>,
         needed: &BTreeSet<String>,
         interfaces: &Interfaces,
     ) -> Result<Option<Several>, AssembleError> {
-        let Variants { path, binary, file_of } = *file;
-        let kept = own(file_of);
+        let Elf { path, binary, file_of } = file;
+        let (path, kept) = (*path, file.own());
         let mut remark = |text: String| self.remarks.push(Remark { path: path.to_owned(), text });
         let (Some(folder), Some(file_name)) = (path.parent(), path.file_name().and_then(|it| it.to_str()))
         else {
@@ -274,7 +281,7 @@ impl Plan {
             ));
             return Ok(None);
         }
-        let name = binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file_name);
+        let name = file.name();
         // A module that is only opened by name has no SONAME, whatever it is called.
         let is_standard = ["lib", "lib64"].iter().any(|it| folder.ends_with(it))
             && file_name.starts_with("lib")
@@ -397,11 +404,6 @@ pub(super) fn table_of(library: &Path) -> PathBuf {
     let mut name = library.as_os_str().to_owned();
     name.push(".deburr");
     PathBuf::from(name)
-}
-
-/// The levels that have a file of their own.
-pub(super) fn own(file_of: &[usize]) -> Vec<usize> {
-    (0..file_of.len()).filter(|&index| file_of[index] == index).collect()
 }
 
 /// All levels, each with the path of the file that it starts and the build of that file: the same levels can be asked for in every

@@ -5,8 +5,8 @@
 //! one to the folder itself, in which other packages may have libraries. `$ORIGIN/1:$ORIGIN/2` is shorter than most folders of
 //! private libraries, so the text fits into the place of the old one (`runpath.rs`).
 
+use super::elf::{Elf, below_origin, lexical};
 use super::tree::Trees;
-use super::whole::{Elf, below_origin, lexical};
 use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

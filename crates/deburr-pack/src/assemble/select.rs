@@ -20,7 +20,7 @@ use super::{AssembleError, Request};
 use deburr_text::ShownPath as _;
 use std::path::{Path, PathBuf};
 
-const SCRIPT: &str = "select";
+pub(crate) const SCRIPT: &str = "select";
 const LINK: &str = "selected";
 /// What the place of the trees has besides them and the launchers; the script makes the last one.
 pub(super) const NAMES: [&str; 3] = [SCRIPT, LINK, "selected.new"];

@@ -4,7 +4,8 @@
 //! are, equal ones once. It starts them from a cache, or from memory: what looks for files next to itself is refused where
 //! that can be seen.
 
-use super::plan::{Levels, Plan, own, table, variant};
+use super::elf::own;
+use super::plan::{Levels, Plan, table, variant};
 use super::{AssembleError, Laid, Mechanism, Request, metadata, place};
 use crate::assemble::binary::Kind;
 use sha2::{Digest, Sha256};

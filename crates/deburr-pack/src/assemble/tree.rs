@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Folder,
     /// A symbolic link, and its target.
     Link(PathBuf),
@@ -27,9 +27,7 @@ impl Trees {
     pub(super) fn walk(sources: &[Source]) -> Result<Trees, AssembleError> {
         let mut walked = Vec::new();
         for source in sources {
-            let mut entries = BTreeMap::new();
-            descend(&source.tree, Path::new(""), &mut entries)?;
-            walked.push(entries);
+            walked.push(entries_of(&source.tree)?);
         }
         let mut walked = walked.into_iter();
         let entries = walked.next().unwrap_or_default();
@@ -57,6 +55,16 @@ impl Trees {
         }
         Ok(Trees { entries })
     }
+}
+
+/// What is below a folder, by its path there: sorted, folder by folder.
+///
+/// # Errors
+/// [`AssembleError`], where it cannot be read, or has something else than files, folders and links.
+pub(crate) fn entries_of(root: &Path) -> Result<BTreeMap<PathBuf, Entry>, AssembleError> {
+    let mut entries = BTreeMap::new();
+    descend(root, Path::new(""), &mut entries)?;
+    Ok(entries)
 }
 
 fn descend(root: &Path, below: &Path, entries: &mut BTreeMap<PathBuf, Entry>) -> Result<(), AssembleError> {

@@ -15,12 +15,13 @@
 //! `ID` is a hash of what is in the trees. So a new version of a package writes beside the old trees and over none of them, and what
 //! decides is one launcher, which is replaced at once.
 
-use super::binary::{Binary, Kind};
-use super::interface::{Interfaces, Variants};
+use super::binary::Kind;
+use super::elf::{Elf, lexical, own};
+use super::interface::Interfaces;
 use super::place::{self, Roots};
 use super::plan::{
-    Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, own, prefix_of, read,
-    table, variant,
+    Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, prefix_of, read, table,
+    variant,
 };
 use super::redirect::{Leads, Redirects};
 use super::runpath::with_runpath;
@@ -37,37 +38,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The folder of the launchers in the place of the trees: behind every ID, which is of hexadecimal digits.
 pub(crate) const START: &str = "start";
-
-/// An ELF file of the trees.
-pub(super) struct Elf<'t> {
-    pub(super) path: &'t Path,
-    pub(super) binary: Binary,
-    /// For each level, the one whose file has the same code: itself, or a lower one.
-    file_of: Vec<usize>,
-}
-
-impl Elf<'_> {
-    fn variants(&self) -> Variants<'_> {
-        Variants { path: self.path, binary: &self.binary, file_of: &self.file_of }
-    }
-
-    fn differs(&self) -> bool {
-        own(&self.file_of).len() > 1
-    }
-
-    /// The name by which others need it.
-    pub(super) fn name(&self) -> &str {
-        let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        self.binary.name.as_deref().filter(|name| !name.contains('/')).unwrap_or(file)
-    }
-
-    /// Folders of the trees in which it looks for libraries, relative to itself.
-    fn search(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let here = self.path.parent().unwrap_or(Path::new(""));
-        let relative = self.binary.search.iter().filter_map(|entry| below_origin(entry));
-        relative.map(move |below| lexical(&here.join(below)))
-    }
-}
+/// The hexadecimal digits of an ID.
+pub(crate) const ID_DIGITS: usize = 12;
 
 impl Plan {
     /// The plan of whole trees; `None` where no program of the trees could choose one.
@@ -77,19 +49,7 @@ impl Plan {
         trees: &Trees,
     ) -> Result<Option<Plan>, AssembleError> {
         let mut plan = Plan::default();
-        let mut files = Vec::new();
-        for (path, entry) in &trees.entries {
-            match entry {
-                Entry::Folder => {}
-                Entry::Link(_) => plan.copies.push(path.clone()),
-                Entry::File => match plan.variants_of(levels, path)? {
-                    (Some(binary), file_of) if binary.kind != Kind::Object => {
-                        files.push(Elf { path, binary, file_of });
-                    }
-                    _ => plan.copies.push(path.clone()),
-                },
-            }
-        }
+        let files = plan.sort(levels, trees)?;
         let libraries = files.iter().filter(|file| file.binary.kind == Kind::Library);
         let differing: Vec<&Path> =
             libraries.clone().filter(|file| file.differs()).map(|file| file.path).collect();
@@ -103,12 +63,10 @@ impl Plan {
         }
         let private = loads.private_of(&started);
         let needed = files.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
-        let all: Vec<Variants<'_>> = files.iter().map(Elf::variants).collect();
-        let is_public = |file: &Variants<'_>| public.iter().any(|it| it.path == file.path);
-        let interfaces = Interfaces::of(request, (levels, trees), &all, &is_public)?;
+        let is_public = |file: &Elf<'_>| public.iter().any(|it| it.path == file.path);
+        let interfaces = Interfaces::of(request, (levels, trees), &files, &is_public)?;
         // A process of a level's tree would load the lowest level's variant.
-        let in_trees = |file: &&Variants<'_>| started.iter().chain(&private).any(|it| it.path == file.path);
-        let in_trees: Vec<&Variants<'_>> = all.iter().filter(in_trees).collect();
+        let in_trees: Vec<&Elf<'_>> = started.iter().chain(&private).copied().collect();
         let advice = "or link it with -Wl,-rpath,'$ORIGIN/…', so that each level has its own";
         interfaces.refuse_differing(levels, &in_trees, advice)?;
         plan.remarks.extend(interfaces.remarks());
@@ -116,7 +74,7 @@ impl Plan {
         let mut laid: BTreeSet<&Path> = started.iter().map(|file| file.path).collect();
         for file in public.iter().filter(|file| file.differs()) {
             laid.insert(file.path);
-            match plan.library(request, levels, &file.variants(), &needed, &interfaces)? {
+            match plan.library(request, levels, file, &needed, &interfaces)? {
                 Some(several) => plan.several.push(several),
                 None => plan.copies.push(file.path.to_owned()),
             }
@@ -215,12 +173,6 @@ impl<'f, 't> Loads<'f, 't> {
     }
 }
 
-/// What an entry of a RUNPATH says of a folder relative to the file; `None` where it is absolute.
-pub(super) fn below_origin(entry: &str) -> Option<&str> {
-    let below = entry.strip_prefix("$ORIGIN").or_else(|| entry.strip_prefix("${ORIGIN}"))?;
-    Some(below.trim_start_matches('/'))
-}
-
 /// What makes the trees of a plan.
 struct Composer<'a> {
     request: &'a Request,
@@ -237,6 +189,8 @@ struct Composer<'a> {
     /// Of what is in the trees, in hexadecimal digits.
     id: String,
     redirects: Redirects,
+    /// Programs with more rights than their user: their launchers have these.
+    privileged: BTreeSet<&'a Path>,
 }
 
 impl<'a> Composer<'a> {
@@ -272,7 +226,8 @@ impl<'a> Composer<'a> {
                 hash.update(redirects.runpaths.get(file.path).map_or("", String::as_str));
             }
         }
-        let id: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let id: String =
+            hash.finalize().iter().take(ID_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect();
         let root = root_of(trees);
         let place = match &request.place {
             Some(place) => place.clone(),
@@ -300,7 +255,19 @@ impl<'a> Composer<'a> {
                 return Err(AssembleError::File(taken, reason.to_owned()));
             }
         }
-        Ok(Composer { request, levels, trees, started, private, tree_of, root, place, id, redirects })
+        Ok(Composer {
+            request,
+            levels,
+            trees,
+            started,
+            private,
+            tree_of,
+            root,
+            place,
+            id,
+            redirects,
+            privileged,
+        })
     }
 
     fn compose(&self, plan: &mut Plan) -> Result<(), AssembleError> {
@@ -317,17 +284,17 @@ impl<'a> Composer<'a> {
                     .collect(),
                 links: Vec::new(),
                 table: if is_started { Some(self.table(file)?) } else { None },
-                launcher: if is_started { Some(self.launched(file.path)?) } else { None },
+                launcher: is_started.then(|| self.launched(file.path)),
             });
             plan.remarks.extend(self.remark(file)?);
             if let Some(runpath) = self.redirects.runpaths.get(file.path) {
                 for level in own(&self.tree_of) {
-                    let fits = with_runpath(&read(&self.levels.sources[level], file.path)?, runpath);
-                    fits.map_err(|reason| {
+                    let bytes = read(&self.levels.sources[level], file.path)?;
+                    let bytes = with_runpath(&bytes, runpath).map_err(|reason| {
                         let reason = format!("{reason}; pass --layout shared");
                         AssembleError::File(file.path.to_owned(), reason)
                     })?;
-                    plan.runpaths.push((level, self.in_tree(level, file.path), runpath.clone()));
+                    plan.rewritten.push((level, self.in_tree(level, file.path), bytes));
                 }
                 let text = format!("its RUNPATH is {runpath} in the trees, by links, and absolute elsewhere");
                 plan.remarks.push(Remark { path: file.path.to_owned(), text });
@@ -374,7 +341,7 @@ impl<'a> Composer<'a> {
             }
         }
         if self.request.is_selected {
-            self.selection()?.add_to(plan)?;
+            self.selection().add_to(plan)?;
         }
         Ok(())
     }
@@ -416,25 +383,25 @@ impl<'a> Composer<'a> {
         self.place.join(START).join(program.strip_prefix(&self.root).unwrap_or(program))
     }
 
-    fn launched(&self, program: &Path) -> Result<Launcher, AssembleError> {
+    fn launched(&self, program: &Path) -> Launcher {
         let path = self.launcher(program);
-        // Only the launcher of a set-user-ID program has its rights.
-        let is_chosen = self.request.is_selected && !is_privileged(self.request, self.levels, program)?;
+        let is_chosen = self.request.is_selected && !self.privileged.contains(program);
         let called_as =
             if is_chosen { Selection::chosen(&self.root, &self.place, program) } else { path.clone() };
-        Ok(Launcher { path, called_as })
+        Launcher { path, called_as }
     }
 
     /// What lets the machine choose.
-    fn selection(&self) -> Result<Selection<'_>, AssembleError> {
-        let mut programs = Vec::new();
-        for program in self.started {
-            if !is_privileged(self.request, self.levels, program.path)? {
-                programs.push(program.path);
-            }
-        }
+    fn selection(&self) -> Selection<'_> {
+        let programs = self.started.iter().map(|it| it.path).filter(|it| !self.privileged.contains(it));
         let libraries = self.private.iter().map(|it| (it.path, self.in_tree(0, it.path))).collect();
-        Ok(Selection { request: self.request, root: &self.root, place: &self.place, programs, libraries })
+        Selection {
+            request: self.request,
+            root: &self.root,
+            place: &self.place,
+            programs: programs.collect(),
+            libraries,
+        }
     }
 
     /// Whether a link leads to what is in the tree of each level, too.
@@ -508,21 +475,6 @@ fn root_of(trees: &Trees) -> PathBuf {
         .unwrap_or_default()
 }
 
-/// A path without `.` and, as far as that is known, without `..`.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir if plain.file_name().is_some() => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
 /// The path from a folder to a file, both relative to the same one.
 pub(super) fn relative(folder: &Path, to: &Path) -> PathBuf {
     let common = folder.components().zip(to.components()).take_while(|(a, b)| a == b).count();
@@ -530,18 +482,14 @@ pub(super) fn relative(folder: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(common)).collect()
 }
 
-/// Writes what only a plan of whole trees has: RUNPATHs of copied files, links into the output, and texts, which come last.
+/// Writes what only a plan of whole trees has: other bytes of copied files, links into the output, and texts, which come last.
 pub(super) fn write(plan: &Plan, roots: &Roots) -> Result<(), AssembleError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |error| AssembleError::Io(path, error)
     };
-    for (level, file, runpath) in &plan.runpaths {
-        let path = roots.of(*level).join(file);
-        let bytes = fs::read(&path).map_err(io(&path))?;
-        let new = with_runpath(&bytes, runpath)
-            .map_err(|reason| AssembleError::File(file.clone(), format!("{reason}; pass --layout shared")))?;
-        place::rewrite(&path, &new)?;
+    for (level, file, bytes) in &plan.rewritten {
+        place::rewrite(&roots.of(*level).join(file), bytes)?;
     }
     for (level, link, target) in &plan.links {
         let link = roots.of(*level).join(link);

@@ -25,21 +25,31 @@ pub(super) fn spellings(target: &Target) -> Vec<String> {
     names
 }
 
-/// What a compiler's own model of a CPU has beyond the target's features, as the names of `-m` options; `macros` is what it prints for
-/// `-dM -E`. Some of a CPU's makes lack a feature that a compiler takes for granted, and code within `#ifdef __AES__` would need it.
-pub(super) fn beyond(target: &Target, macros: &str) -> Vec<String> {
+/// The features that a driver of GCC or Clang compiles for, as the names of `-m` options, by what it prints for `-dM -E`.
+pub(super) fn features_of_driver(macros: &str) -> impl Iterator<Item = String> {
+    macros.lines().filter_map(|line| {
+        let name = line.strip_prefix("#define __")?.strip_suffix("__ 1")?;
+        (!name.contains('_')).then(|| name.to_ascii_lowercase())
+    })
+}
+
+/// The features that rustc compiles for, by what it prints for `--print cfg`.
+pub(super) fn features_of_rustc(configuration: &str) -> impl Iterator<Item = String> {
+    let features = configuration.lines();
+    features.filter_map(|line| Some(line.strip_prefix("target_feature=\"")?.strip_suffix('"')?.to_owned()))
+}
+
+/// Which features of a compiler's own model of a CPU are beyond the target's. Some of a CPU's makes lack a feature that a compiler
+/// takes for granted, and code within `#ifdef __AES__` would need it.
+pub(super) fn beyond(target: &Target, features: impl Iterator<Item = String>) -> Vec<String> {
     let is_cpu = target.arch == Arch::X86_64 && target.cpu().is_some();
     let Some(first) = levels(target.arch).first().map(|level| level.name).filter(|_| is_cpu) else {
         return Vec::new();
     };
-    let names = macros.lines().filter_map(|line| {
-        let name = line.strip_prefix("#define __")?.strip_suffix("__ 1")?;
-        (!name.contains('_')).then(|| name.to_ascii_lowercase())
-    });
     let is_beyond = |name: &String| {
         Target::parse(&format!("{first}+{name}")).is_ok_and(|with| !with.features.is_subset(target.features))
     };
-    names.filter(is_beyond).collect()
+    features.filter(is_beyond).collect()
 }
 
 /// The options of GCC and Clang, which know the level or CPU by this name.
@@ -207,11 +217,15 @@ mod tests {
     #[test]
     fn what_a_compiler_s_model_has_beyond_the_target_is_named() {
         let macros = "#define __AES__ 1\n#define __AVX2__ 1\n#define __SSE4_1__ 1\n#define __linux__ 1\n#define __SHA__ 1\n";
-        assert_eq!(beyond(&target("haswell"), macros), ["aes", "sha"]);
-        assert_eq!(beyond(&target("haswell+aes"), macros), ["sha"]);
-        assert_eq!(beyond(&target("zen"), macros), Vec::<String>::new());
+        let found = |name: &str| beyond(&target(name), features_of_driver(macros));
+        assert_eq!(found("haswell"), ["aes", "sha"]);
+        assert_eq!(found("haswell+aes"), ["sha"]);
+        assert_eq!(found("zen"), Vec::<String>::new());
         // The flag of a level says what the level is.
-        assert_eq!(beyond(&target("x86-64-v2"), macros), Vec::<String>::new());
+        assert_eq!(found("x86-64-v2"), Vec::<String>::new());
+        let configuration =
+            "target_arch=\"x86_64\"\ntarget_feature=\"aes\"\ntarget_feature=\"sse4.1\"\nunix\n";
+        assert_eq!(beyond(&target("haswell"), features_of_rustc(configuration)), ["aes"]);
     }
 
     #[test]

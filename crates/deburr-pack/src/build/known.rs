@@ -20,7 +20,7 @@ pub(super) fn driver_flags(real: &Path, target: &Target, is_native: bool) -> Opt
     let mut flags = named.find(|flags| !is_native || takes(real, flags))?;
     if is_native {
         let macros: Vec<&str> = flags.iter().map(String::as_str).chain(["-dM"]).chain(EMPTY).collect();
-        let beyond = flags::beyond(target, &output_of(real, &macros));
+        let beyond = flags::beyond(target, flags::features_of_driver(&output_of(real, &macros)));
         let removed = beyond.iter().map(|name| format!("-mno-{name}"));
         flags.extend(removed.filter(|flag| takes(real, std::slice::from_ref(flag))).collect::<Vec<_>>());
     }
@@ -39,12 +39,8 @@ pub(super) fn rustc_flags(real: &Path, target: &Target) -> (Vec<String>, bool) {
     if is_cpu && name.is_some() {
         let asked: Vec<&str> =
             ["--print", "cfg"].into_iter().chain(flags.iter().map(String::as_str)).collect();
-        let features = output_of(real, &asked);
-        let features =
-            features.lines().filter_map(|line| line.strip_prefix("target_feature=\"")?.strip_suffix('"'));
-        // As GCC's macros name them.
-        let macros: String = features.map(|name| format!("#define __{name}__ 1\n")).collect();
-        flags.extend(flags::beyond(target, &macros).iter().map(|name| format!("-Ctarget-feature=-{name}")));
+        let beyond = flags::beyond(target, flags::features_of_rustc(&output_of(real, &asked)));
+        flags.extend(beyond.iter().map(|name| format!("-Ctarget-feature=-{name}")));
     }
     (flags, !is_cpu || name.is_some())
 }

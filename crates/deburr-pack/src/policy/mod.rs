@@ -9,6 +9,7 @@ mod contexts;
 mod places;
 mod selinux;
 
+use crate::assemble::AssembleError;
 use crate::record::{Record, RecordError};
 use deburr_text::ShownPath as _;
 use places::Places;
@@ -46,6 +47,8 @@ pub struct Policy {
 pub enum PolicyError {
     /// The tree has no record.
     Record(RecordError),
+    /// The tree cannot be read.
+    Assembled(AssembleError),
     /// A file cannot be read.
     Io(PathBuf, io::Error),
     /// A file of the tree has no rules: where, and why.
@@ -60,6 +63,7 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PolicyError::Record(error) => error.fmt(f),
+            PolicyError::Assembled(error) => error.fmt(f),
             PolicyError::Io(path, error) => write!(f, "{}: {error}", path.shown()),
             PolicyError::File(path, reason) => write!(f, "{}: {reason}", path.shown()),
             PolicyError::Line(path, line, reason) => write!(f, "{}:{line}: {reason}", path.shown()),

@@ -4,14 +4,12 @@
 //! what changes with each version (`assemble/whole.rs`, `assemble/plan.rs` have the layouts).
 
 use super::{PolicyError, absolute};
+use crate::assemble::{Entry, ID_DIGITS, entries_of, lexical};
 use crate::record::{LaidFile, Record};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
-
-/// The digits of an ID (`assemble/whole.rs`).
-const ID_DIGITS: usize = 12;
+use std::path::{Path, PathBuf};
 
 /// Where a variant is, as an absolute path of the installed system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +49,7 @@ impl Places {
         let mut launchers = Vec::new();
         let mut links = Vec::new();
         for root in &roots {
-            walk(&folder.join(root), Path::new(""), &mut launchers, &mut links)?;
+            collect(&folder.join(root), &mut launchers, &mut links)?;
         }
         // What the machine chooses leads to the launchers at first.
         let selection = record.selection.as_ref().map(|link| {
@@ -163,54 +161,32 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Collects launchers, and links with what they lead to, relative to the root.
-fn walk(
+fn collect(
     root: &Path,
-    below: &Path,
     launchers: &mut Vec<PathBuf>,
     links: &mut Vec<(PathBuf, PathBuf)>,
 ) -> Result<(), PolicyError> {
-    let folder = root.join(below);
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |error| PolicyError::Io(path, error)
-    };
-    let mut entries =
-        fs::read_dir(&folder).map_err(io(&folder))?.collect::<Result<Vec<_>, _>>().map_err(io(&folder))?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, kind) = (entry.path(), entry.file_type().map_err(io(&entry.path()))?);
-        let relative = below.join(entry.file_name());
-        if kind.is_dir() {
-            walk(root, &relative, launchers, links)?;
-        } else if kind.is_symlink() {
-            let target = fs::read_link(&path).map_err(io(&path))?;
-            links.push((relative, led_to(below, &target)));
-        } else if kind.is_file() {
-            let bytes = fs::read(&path).map_err(io(&path))?;
-            if deburr_launcher::is_launcher(&bytes) {
+    for (path, entry) in entries_of(root).map_err(PolicyError::Assembled)? {
+        match entry {
+            Entry::Folder => {}
+            Entry::Link(target) => {
+                let led_to = lexical(&path.parent().unwrap_or(Path::new("")).join(target));
+                let led_to = led_to.strip_prefix("/").unwrap_or(&led_to).to_owned();
+                links.push((path, led_to));
+            }
+            Entry::File => {
+                let file = root.join(&path);
+                let bytes = fs::read(&file).map_err(|error| PolicyError::Io(file.clone(), error))?;
+                if !deburr_launcher::is_launcher(&bytes) {
+                    continue;
+                }
                 if !deburr_launcher::table_bytes(&bytes).is_some_and(deburr_launcher::has_prefix) {
                     let reason = "it is laid out without --prefix, so it would refuse to start where a security module changes its domain; assemble it with --prefix / (or where its root will be)";
-                    return Err(PolicyError::File(path, reason.to_owned()));
+                    return Err(PolicyError::File(file, reason.to_owned()));
                 }
-                launchers.push(relative);
+                launchers.push(path);
             }
         }
     }
     Ok(())
-}
-
-/// What a link of a folder leads to.
-fn led_to(folder: &Path, target: &Path) -> PathBuf {
-    let mut path = folder.to_owned();
-    for part in target.components() {
-        match part {
-            Component::RootDir => path = PathBuf::new(),
-            Component::ParentDir => {
-                path.pop();
-            }
-            Component::Normal(name) => path.push(name),
-            Component::CurDir | Component::Prefix(_) => {}
-        }
-    }
-    path
 }

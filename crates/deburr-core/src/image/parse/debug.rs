@@ -16,6 +16,20 @@ const ELFCOMPRESS_ZSTD: u32 = 2;
 /// `Elf64_Chdr`
 const COMPRESSION_HEADER: usize = 24;
 
+/// The bytes of a section of debug information, decompressed; `None` where a file does not have it.
+///
+/// # Errors
+/// [`Error`], where the file is not an ELF file that deburr reads, or the section does not decompress to at most `limit` bytes.
+pub fn debug_section<'a>(bytes: &'a [u8], name: &str, limit: u64) -> Result<Option<Cow<'a, [u8]>>, Error> {
+    let elf = Elf::parse(bytes)?;
+    let Some(section) = elf.section(name).filter(|section| section.kind != SHT_NOBITS) else {
+        return Ok(None);
+    };
+    let expected = || format!("a section {name} of at most {limit} bytes, decompressed");
+    let found = DebugSection::find(&elf, name, limit);
+    found.map(Some).ok_or_else(|| Error::Malformed { offset: section.offset, expected: expected() })
+}
+
 /// Access to the sections of debug information.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DebugSection;
