@@ -9,9 +9,9 @@
  *
  * With DEBURR_SINGLE_FILE it is another launcher, whose variants are in its own file (unpack.c).
  *
- * A program that runs with more rights than its user (AT_SECURE) ignores DEBURR_* of the environment, passes on neither that
- * nor what a loader follows, and looks for variants only in the absolute folder that its table names: a hard link elsewhere must
- * not choose what runs with those rights.
+ * A program that runs with more rights than its user (AT_SECURE) ignores DEBURR_* of the environment, takes that and what a loader
+ * follows out of it, and looks for variants only in the absolute folder that its table names: a hard link elsewhere must not choose
+ * what runs with those rights.
  */
 #define DEBURR_RULE_ONLY
 #include "deburr_select.c"
@@ -452,7 +452,7 @@ __attribute__((noinline)) static void select_level(const struct launch *launch, 
 static const char unsecure[] = "DEBURR_\0LD_\0MALLOC_\0GCONV_PATH=\0GETCONF_DIR=\0GLIBC_TUNABLES=\0HOSTALIASES=\0LOCALDOMAIN=\0LOCPATH=\0"
                                "NIS_PATH=\0NLSPATH=\0RESOLV_HOST_CONF=\0RES_OPTIONS=\0TMPDIR=\0TZDIR=\0";
 
-/* Takes those variables out of the environment, so that neither this program nor a child of it sees them. */
+/* Takes those variables out of the environment, so that this program and its children do not see them. */
 __attribute__((noinline)) static void forget_variables(char **entries) {
     char **kept = entries;
     for (; *entries; entries++) {

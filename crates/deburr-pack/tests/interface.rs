@@ -99,6 +99,15 @@ fn a_public_library_goes_to_the_folders_of_glibc_where_its_interface_is_shown_to
 }
 
 #[test]
+fn a_library_in_a_folder_of_an_architecture_is_the_loader_s_too() {
+    let scratch = Scratch::new("interface-multiarch");
+    let library = "usr/lib/x86_64-linux-gnu/libpublic.so.1";
+    laid(&scratch, "dist", &request(&scratch, &[(library, SAME, &["-g"])]));
+    let high = scratch.join("dist/usr/lib/x86_64-linux-gnu/glibc-hwcaps/x86-64-v3/libpublic.so.1");
+    assert!(high.exists() && !scratch.join(format!("dist/{library}.deburr")).exists());
+}
+
+#[test]
 fn what_needs_a_library_that_stays_at_the_lowest_level_stays_there_too() {
     let scratch = Scratch::new("interface-needs");
     let user = "int answer(int); int twice(int x) { return answer(x) + AL; }";

@@ -1,4 +1,4 @@
-//! Trees with links that the machine has chosen: the path of a program is that of what runs, and each process is of one level.
+//! Trees with links that the machine has chosen: the path of a program leads to what runs, and each process starts with one level.
 
 mod common;
 #[path = "common/trees.rs"]

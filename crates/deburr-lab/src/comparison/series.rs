@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(limited.values, [vec![0.002, 0.004], vec![0.008, 0.002]]);
         assert_eq!(limited.sequence.iter().map(|it| it.value).collect::<Vec<_>>(), [0.002, 0.004]);
         assert!(limited.differences(Direction::Smaller).is_ok());
-        // Without a positive value there is no limit.
+        // Where all values are zero they stay.
         let none = Series::of([vec![0.0], vec![0.0]], Order::Interleaved);
         assert_eq!(none.clone().with_zeros_at_their_limit(), none);
     }

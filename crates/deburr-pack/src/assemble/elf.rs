@@ -65,3 +65,30 @@ pub(crate) fn lexical(path: &Path) -> PathBuf {
     }
     plain
 }
+
+/// Whether the loader looks into a folder by itself (ld.so(8)), wherever the trees will be installed.
+pub(super) fn is_standard(folder: &Path) -> bool {
+    let parts: Vec<&str> = folder.iter().filter_map(OsStr::to_str).collect();
+    let below = match parts.as_slice() {
+        ["usr", "local", rest @ ..] | ["usr", rest @ ..] => rest,
+        rest => rest,
+    };
+    matches!(below, ["lib" | "lib64"]) || matches!(below, ["lib", triplet] if triplet.contains("-linux-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_that_the_loader_knows_are_standard() {
+        for folder in ["lib", "usr/lib", "usr/lib64", "usr/local/lib", "usr/lib/x86_64-linux-gnu"] {
+            assert!(is_standard(Path::new(folder)), "{folder}");
+        }
+        for folder in
+            ["", "usr/lib/postgresql", "usr/lib/x86_64-linux-gnu/gstreamer-1.0", "opt/x/lib", "plugins"]
+        {
+            assert!(!is_standard(Path::new(folder)), "{folder}");
+        }
+    }
+}

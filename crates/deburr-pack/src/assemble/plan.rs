@@ -4,7 +4,7 @@
 //! here, before anything is written.
 
 use super::binary::{self, Binary, Kind};
-use super::elf::{Elf, own};
+use super::elf::{Elf, is_standard, own};
 use super::interface::Interfaces;
 use super::metadata;
 use super::place::Roots;
@@ -283,9 +283,9 @@ impl Plan {
         }
         let name = file.name();
         // A module that is only opened by name has no SONAME, whatever it is called.
-        let is_standard = ["lib", "lib64"].iter().any(|it| folder.ends_with(it))
-            && file_name.starts_with("lib")
-            && binary.name.is_some();
+        let is_folder_of_libraries =
+            is_standard(folder) || ["lib", "lib64"].iter().any(|it| folder.ends_with(it));
+        let is_standard = is_folder_of_libraries && file_name.starts_with("lib") && binary.name.is_some();
         let is_guessed = needed.contains(name) || needed.contains(file_name) || is_standard;
         let is_by_name = has_match(&request.by_name, path);
         if has_match(&request.by_loader, path) || (is_guessed && !is_by_name) {

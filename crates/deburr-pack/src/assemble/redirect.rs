@@ -77,7 +77,7 @@ impl Redirects {
             let text = entries.join(":");
             let room = file.binary.search.join(":").len();
             if text.len() > room {
-                return refuse(&format!("it has no room for {text}"));
+                return refuse(&format!("it is too short for {text}"));
             }
             redirects.runpaths.insert(file.path.to_owned(), text);
         }

@@ -26,7 +26,7 @@ pub(super) fn with_runpath(bytes: &[u8], wanted: &str) -> Result<Vec<u8>, String
         return Ok(bytes.to_vec());
     }
     if wanted.len() > old.text.len() {
-        return Err(format!("{wanted} is longer than its RUNPATH, which has no more room"));
+        return Err(format!("{wanted} is longer than its RUNPATH"));
     }
     if old.is_shared {
         return Err("other names of the file share the text of its RUNPATH".to_owned());

@@ -16,7 +16,7 @@
 //! decides is one launcher, which is replaced at once.
 
 use super::binary::Kind;
-use super::elf::{Elf, lexical, own};
+use super::elf::{Elf, is_standard, lexical, own};
 use super::interface::Interfaces;
 use super::place::{self, Roots};
 use super::plan::{
@@ -104,16 +104,6 @@ fn is_private(request: &Request, library: &Elf<'_>, files: &[Elf<'_>]) -> bool {
     let is_for_others =
         is_standard(folder) && library.binary.name.is_some() && library.name().starts_with("lib");
     !is_for_others || files.iter().any(finds)
-}
-
-/// Whether the loader looks into a folder by itself (ld.so(8)), wherever the trees will be installed.
-fn is_standard(folder: &Path) -> bool {
-    let parts: Vec<&str> = folder.iter().filter_map(OsStr::to_str).collect();
-    let below = match parts.as_slice() {
-        ["usr", "local", rest @ ..] | ["usr", rest @ ..] => rest,
-        rest => rest,
-    };
-    matches!(below, ["lib" | "lib64"]) || matches!(below, ["lib", triplet] if triplet.contains("-linux-"))
 }
 
 /// What the programs of the trees may load.
@@ -525,17 +515,5 @@ mod tests {
         }
         assert_eq!(lexical(Path::new("usr/bin/../lib/./x")), Path::new("usr/lib/x"));
         assert_eq!(lexical(Path::new("../x")), Path::new("../x"));
-    }
-
-    #[test]
-    fn only_folders_that_the_loader_knows_are_standard() {
-        for folder in ["lib", "usr/lib", "usr/lib64", "usr/local/lib", "usr/lib/x86_64-linux-gnu"] {
-            assert!(is_standard(Path::new(folder)), "{folder}");
-        }
-        for folder in
-            ["", "usr/lib/postgresql", "usr/lib/x86_64-linux-gnu/gstreamer-1.0", "opt/x/lib", "plugins"]
-        {
-            assert!(!is_standard(Path::new(folder)), "{folder}");
-        }
     }
 }
