@@ -33,12 +33,14 @@ struct Unshown {
 }
 
 impl Interfaces {
-    /// Compares the interfaces of files whose code differs. `of` are those to be compared, among all ELF files of the trees.
+    /// Compares the interfaces of files whose code differs. `of` are those to be compared, among all ELF files of the trees;
+    /// `comparing` hears of each before.
     pub(super) fn of(
         request: &Request,
         (levels, trees): (&Levels, &Trees),
         all: &[Elf<'_>],
         of: &dyn Fn(&Elf<'_>) -> bool,
+        comparing: &mut dyn FnMut(&Path),
     ) -> Result<Interfaces, AssembleError> {
         let mut found = Interfaces::default();
         let headers = headers(levels, trees)?;
@@ -48,6 +50,7 @@ impl Interfaces {
                 all.iter().any(|other| other.binary.needed.iter().any(|name| name == file.name()));
             let headers = (is_public(file) && !is_needed && !headers.is_empty()).then_some(&headers);
             for index in file.own().into_iter().skip(1) {
+                comparing(file.path);
                 let verdict = verdict(levels, file, index, headers)?;
                 found.note(request, levels, file, (index, verdict));
             }

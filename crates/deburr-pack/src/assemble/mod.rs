@@ -224,6 +224,18 @@ impl std::error::Error for AssembleError {}
 /// # Errors
 /// [`AssembleError`]; then the output is as it was.
 pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleError> {
+    assemble_watched(request, output, &mut |_| {})
+}
+
+/// As [`assemble`]; `comparing` hears of each file whose interface is compared, before: one with much debug information takes seconds.
+///
+/// # Errors
+/// [`AssembleError`]; then the output is as it was.
+pub fn assemble_watched(
+    request: &Request,
+    output: &Path,
+    comparing: &mut dyn FnMut(&Path),
+) -> Result<Assembled, AssembleError> {
     let levels = plan::Levels::of(request)?;
     let trees = tree::Trees::walk(&levels.sources)?;
     is_root_at(request)?;
@@ -231,11 +243,15 @@ pub fn assemble(request: &Request, output: &Path) -> Result<Assembled, AssembleE
         let reason = "--select needs a tree for each level; leave --layout shared out";
         return Err(AssembleError::Levels(reason.to_owned()));
     }
-    let whole = if request.is_shared { None } else { plan::Plan::whole(request, &levels, &trees)? };
+    let sorted = plan::Sorted::of(&levels, &trees)?;
+    let whole = match request.is_shared {
+        true => None,
+        false => plan::Plan::whole(request, (&levels, &trees), &sorted, comparing)?,
+    };
     let plan = match whole {
         Some(plan) => plan,
         None if request.is_selected => return Err(AssembleError::NothingToSelect),
-        None => plan::Plan::of(request, &levels, &trees)?,
+        None => plan::Plan::of(request, (&levels, &trees), &sorted, comparing)?,
     };
     match std::fs::read_dir(output) {
         Ok(mut entries) => {

@@ -122,10 +122,106 @@ pub(super) fn read(source: &Source, path: &Path) -> Result<Vec<u8>, AssembleErro
     fs::read(&file).map_err(|error| AssembleError::Io(file, error))
 }
 
+/// What the file is; and for each level the one whose file it starts: itself, or a lower one with the same code.
+pub(super) fn variants_of(
+    levels: &Levels,
+    path: &Path,
+    remarks: &mut Vec<Remark>,
+) -> Result<(Option<Binary>, Vec<usize>), AssembleError> {
+    let refuse = |source: &Source, reason: String| AssembleError::File(source.tree.join(path), reason);
+    let mut contents: Vec<(usize, Vec<u8>)> = Vec::new();
+    let mut file_of = Vec::new();
+    let mut first: Option<Binary> = None;
+    for (index, source) in levels.sources.iter().enumerate() {
+        let bytes = read(source, path)?;
+        if deburr_launcher::is_launcher(&bytes) {
+            let reason =
+                "it is a launcher: this tree is assembled already; start from the trees of the variants";
+            return Err(refuse(source, reason.to_owned()));
+        }
+        let binary = match Binary::parse(&bytes) {
+            Ok(binary) => binary,
+            // What every variant has byte for byte need not be understood.
+            Err(_) if contents.first().is_none_or(|(_, lowest)| *lowest == bytes) => None,
+            Err(reason) => return Err(refuse(source, reason)),
+        };
+        if let Some(binary) = binary.as_ref().filter(|it| it.arch != levels.arch) {
+            let reason = format!("it is for {}, and {} is not", binary.arch.name(), source.level);
+            return Err(refuse(source, reason));
+        }
+        let is_elf = binary.is_some();
+        if index == 0 {
+            first = binary;
+        } else if let (Some(first), Some(binary)) = (&first, &binary)
+            && (first.kind, &first.name) != (binary.kind, &binary.name)
+        {
+            let reason = format!(
+                "it is another kind of file, or has another SONAME, than the one for {}",
+                levels.sources[0].level
+            );
+            return Err(refuse(source, reason));
+        }
+        let is_same = |(lower, known): &&(usize, Vec<u8>)| {
+            levels.sources[*lower].features.is_subset(source.features)
+                && (*known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false)))
+        };
+        let same = contents.iter().rev().find(is_same).map(|(lower, _)| *lower);
+        file_of.push(same.unwrap_or(index));
+        if same.is_none() {
+            contents.push((index, bytes));
+        }
+    }
+    if contents.len() > 1 && first.as_ref().is_none_or(|binary| binary.kind == Kind::Object) {
+        let text = format!("differs between variants; taken from the one for {}", levels.sources[0].level);
+        remarks.push(Remark { path: path.to_owned(), text });
+        return Ok((None, vec![0; levels.sources.len()]));
+    }
+    Ok((first, file_of))
+}
+
+/// The trees' files by what is to be done with them; read and compared once, for either layout.
+#[derive(Default)]
+pub(super) struct Sorted<'t> {
+    /// ELF files that are executed or loaded.
+    pub(super) elf: Vec<Elf<'t>>,
+    /// All else, which is copied from the lowest tree.
+    copies: Vec<PathBuf>,
+    remarks: Vec<Remark>,
+}
+
+impl<'t> Sorted<'t> {
+    pub(super) fn of(levels: &Levels, trees: &'t Trees) -> Result<Sorted<'t>, AssembleError> {
+        let mut sorted = Sorted::default();
+        for (path, entry) in &trees.entries {
+            match entry {
+                Entry::Folder => {}
+                Entry::Link(_) => sorted.copies.push(path.clone()),
+                Entry::File => match variants_of(levels, path, &mut sorted.remarks)? {
+                    (Some(binary), file_of) if binary.kind != Kind::Object => {
+                        sorted.elf.push(Elf { path, binary, file_of });
+                    }
+                    _ => sorted.copies.push(path.clone()),
+                },
+            }
+        }
+        Ok(sorted)
+    }
+
+    /// The plan of what has no choice.
+    pub(super) fn plan(&self) -> Plan {
+        Plan { copies: self.copies.clone(), remarks: self.remarks.clone(), ..Plan::default() }
+    }
+}
+
 impl Plan {
-    pub(super) fn of(request: &Request, levels: &Levels, trees: &Trees) -> Result<Plan, AssembleError> {
-        let mut plan = Plan::default();
-        let all = plan.sort(levels, trees)?;
+    pub(super) fn of(
+        request: &Request,
+        (levels, trees): (&Levels, &Trees),
+        sorted: &Sorted<'_>,
+        comparing: &mut dyn FnMut(&Path),
+    ) -> Result<Plan, AssembleError> {
+        let mut plan = sorted.plan();
+        let all = &sorted.elf;
         let files = || trees.entries.iter().filter(|(_, entry)| **entry == Entry::File);
         let needed: BTreeSet<String> =
             all.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
@@ -133,7 +229,7 @@ impl Plan {
         plan.copies.extend(same.into_iter().map(|file| file.path.to_owned()));
         let libraries = differing.iter().filter(|file| file.binary.kind == Kind::Library);
         are_patterns_of(request, &libraries.map(|file| file.path).collect::<Vec<_>>())?;
-        let interfaces = Interfaces::of(request, (levels, trees), &all, &|_| true)?;
+        let interfaces = Interfaces::of(request, (levels, trees), all, &|_| true, comparing)?;
         plan.remarks.extend(interfaces.remarks());
         // A program and what it opens are chosen one by one here.
         let is_mixed = request.is_shared && all.iter().any(|file| file.binary.kind == Kind::Program);
@@ -165,86 +261,6 @@ impl Plan {
             }
         }
         Ok(plan)
-    }
-
-    /// The ELF files of the trees that are executed or loaded; all else is to be copied.
-    pub(super) fn sort<'t>(
-        &mut self,
-        levels: &Levels,
-        trees: &'t Trees,
-    ) -> Result<Vec<Elf<'t>>, AssembleError> {
-        let mut files = Vec::new();
-        for (path, entry) in &trees.entries {
-            match entry {
-                Entry::Folder => {}
-                Entry::Link(_) => self.copies.push(path.clone()),
-                Entry::File => match self.variants_of(levels, path)? {
-                    (Some(binary), file_of) if binary.kind != Kind::Object => {
-                        files.push(Elf { path, binary, file_of });
-                    }
-                    _ => self.copies.push(path.clone()),
-                },
-            }
-        }
-        Ok(files)
-    }
-
-    /// What the file is; and for each level the one whose file it starts: itself, or a lower one with the same code.
-    pub(super) fn variants_of(
-        &mut self,
-        levels: &Levels,
-        path: &Path,
-    ) -> Result<(Option<Binary>, Vec<usize>), AssembleError> {
-        let refuse = |source: &Source, reason: String| AssembleError::File(source.tree.join(path), reason);
-        let mut contents: Vec<(usize, Vec<u8>)> = Vec::new();
-        let mut file_of = Vec::new();
-        let mut first: Option<Binary> = None;
-        for (index, source) in levels.sources.iter().enumerate() {
-            let bytes = read(source, path)?;
-            if deburr_launcher::is_launcher(&bytes) {
-                let reason =
-                    "it is a launcher: this tree is assembled already; start from the trees of the variants";
-                return Err(refuse(source, reason.to_owned()));
-            }
-            let binary = match Binary::parse(&bytes) {
-                Ok(binary) => binary,
-                // What every variant has byte for byte need not be understood.
-                Err(_) if contents.first().is_none_or(|(_, lowest)| *lowest == bytes) => None,
-                Err(reason) => return Err(refuse(source, reason)),
-            };
-            if let Some(binary) = binary.as_ref().filter(|it| it.arch != levels.arch) {
-                let reason = format!("it is for {}, and {} is not", binary.arch.name(), source.level);
-                return Err(refuse(source, reason));
-            }
-            let is_elf = binary.is_some();
-            if index == 0 {
-                first = binary;
-            } else if let (Some(first), Some(binary)) = (&first, &binary)
-                && (first.kind, &first.name) != (binary.kind, &binary.name)
-            {
-                let reason = format!(
-                    "it is another kind of file, or has another SONAME, than the one for {}",
-                    levels.sources[0].level
-                );
-                return Err(refuse(source, reason));
-            }
-            let is_same = |(lower, known): &&(usize, Vec<u8>)| {
-                levels.sources[*lower].features.is_subset(source.features)
-                    && (*known == bytes || (is_elf && same_code(known, &bytes).unwrap_or(false)))
-            };
-            let same = contents.iter().rev().find(is_same).map(|(lower, _)| *lower);
-            file_of.push(same.unwrap_or(index));
-            if same.is_none() {
-                contents.push((index, bytes));
-            }
-        }
-        if contents.len() > 1 && first.as_ref().is_none_or(|binary| binary.kind == Kind::Object) {
-            let text =
-                format!("differs between variants; taken from the one for {}", levels.sources[0].level);
-            self.remarks.push(Remark { path: path.to_owned(), text });
-            return Ok((None, vec![0; levels.sources.len()]));
-        }
-        Ok((first, file_of))
     }
 
     /// Says of which files of several levels it is shown that any level can use any other's.

@@ -5,7 +5,7 @@
 //! that can be seen.
 
 use super::elf::own;
-use super::plan::{Levels, Plan, table, variant};
+use super::plan::{Levels, table, variant, variants_of};
 use super::{AssembleError, Laid, Mechanism, Request, metadata, place};
 use crate::assemble::binary::Kind;
 use sha2::{Digest, Sha256};
@@ -29,7 +29,8 @@ pub fn assemble_single(request: &Request, program: &Path, output: &Path) -> Resu
             ));
         }
     }
-    let (binary, file_of) = Plan::default().variants_of(&levels, program)?;
+    // A program's variants may differ: no remark says so.
+    let (binary, file_of) = variants_of(&levels, program, &mut Vec::new())?;
     let kept = own(&file_of);
     let Some(binary) = binary.filter(|binary| binary.kind == Kind::Program) else {
         return Err(refuse("expected a program; a library cannot be started from one file"));

@@ -20,8 +20,8 @@ use super::elf::{Elf, is_standard, lexical, own};
 use super::interface::Interfaces;
 use super::place::{self, Roots};
 use super::plan::{
-    Launcher, Levels, Plan, Several, Text, are_patterns_of, has_match, is_privileged, prefix_of, read, table,
-    variant,
+    Launcher, Levels, Plan, Several, Sorted, Text, are_patterns_of, has_match, is_privileged, prefix_of,
+    read, table, variant,
 };
 use super::redirect::{Leads, Redirects};
 use super::runpath::with_runpath;
@@ -45,26 +45,27 @@ impl Plan {
     /// The plan of whole trees; `None` where no program of the trees could choose one.
     pub(super) fn whole(
         request: &Request,
-        levels: &Levels,
-        trees: &Trees,
+        (levels, trees): (&Levels, &Trees),
+        sorted: &Sorted<'_>,
+        comparing: &mut dyn FnMut(&Path),
     ) -> Result<Option<Plan>, AssembleError> {
-        let mut plan = Plan::default();
-        let files = plan.sort(levels, trees)?;
+        let mut plan = sorted.plan();
+        let files = &sorted.elf;
         let libraries = files.iter().filter(|file| file.binary.kind == Kind::Library);
         let differing: Vec<&Path> =
             libraries.clone().filter(|file| file.differs()).map(|file| file.path).collect();
         are_patterns_of(request, &differing)?;
         let (private, public): (Vec<_>, Vec<_>) =
-            libraries.partition(|library| is_private(request, library, &files));
-        let loads = Loads::of(&files, private);
-        let started = loads.started(&files);
+            libraries.partition(|library| is_private(request, library, files));
+        let loads = Loads::of(files, private);
+        let started = loads.started(files);
         if started.is_empty() {
             return Ok(None);
         }
         let private = loads.private_of(&started);
         let needed = files.iter().flat_map(|file| file.binary.needed.iter().cloned()).collect();
         let is_public = |file: &Elf<'_>| public.iter().any(|it| it.path == file.path);
-        let interfaces = Interfaces::of(request, (levels, trees), &files, &is_public)?;
+        let interfaces = Interfaces::of(request, (levels, trees), files, &is_public, comparing)?;
         // A process of a level's tree would load the lowest level's variant.
         let in_trees: Vec<&Elf<'_>> = started.iter().chain(&private).copied().collect();
         let advice = "or link it with -Wl,-rpath,'$ORIGIN/…', so that each level has its own";

@@ -8,10 +8,11 @@ use crate::args::pack::assemble::Assemble;
 use crate::args::pack::checking::Checking;
 use crate::args::pack::layout::Kind;
 use crate::cmd::failure::Failure;
+use crate::cmd::progress::LiveLine;
 use crate::output::complaints::complaints;
 use deburr_cpu::Target;
 use deburr_pack::assemble::{
-    Assembled, Laid, Mechanism, Request, Source, assemble, assemble_single, check_sources,
+    Assembled, Laid, Mechanism, Request, Source, assemble_single, assemble_watched, check_sources,
 };
 use deburr_pack::record::{CheckRecord, Record, State};
 use deburr_text::ShownPath as _;
@@ -37,8 +38,16 @@ pub(super) fn run(options: &Assemble, out: &mut dyn Write) -> Result<ExitCode, F
     if let Some(program) = &options.layout.single_file {
         return single(options, &request, program, out);
     }
-    let assembled =
-        assemble(&request, &options.output).map_err(|error| Failure::Message(error.to_string()))?;
+    let assembled = {
+        let live = LiveLine::new(true);
+        let mut comparing = |path: &Path| {
+            let line = live.as_ref();
+            line.iter()
+                .for_each(|live| live.show("comparing interfaces".to_owned(), path.shown().to_string()));
+        };
+        assemble_watched(&request, &options.output, &mut comparing)
+            .map_err(|error| Failure::Message(error.to_string()))?
+    };
     match options.format {
         Format::Text => {
             text(out, &assembled, &options.output)?;
