@@ -99,10 +99,12 @@ fn machine<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>, cores: usize) ->
     let (long, short): (Vec<load::RunLoad>, Vec<load::RunLoad>) =
         runs.into_iter().map(loaded).partition(|run| run.wall >= SHORTEST);
     let runs = if long.is_empty() { &short } else { &long };
-    let demand = load::demand(runs);
+    // Each is too short to know what else kept the machine busy, and all together are not.
+    let foreign = load::foreign_together(&short);
+    let demand = load::demand(runs, foreign, cores);
     // A client and its server wait for each other, whatever they use together.
     let gap = if is_served { None } else { load::gap(runs, demand, cores) };
-    Machine { cores, demand, gap, is_robbed: load::is_robbed(runs, cores) }
+    Machine { cores, demand, gap, is_robbed: load::is_robbed(runs, cores), foreign }
 }
 
 /// Processors that others kept busy, on average; `None` where the kernel does not report it, or the runs were
@@ -120,7 +122,10 @@ pub(super) fn stolen<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<
 
 fn loaded(run: &RecordedRun) -> load::RunLoad {
     let own = run.usage.user + run.usage.system + run.served.unwrap_or_default();
-    load::RunLoad { wall: run.usage.wall, own, machine: run.busy, stolen: run.stolen }
+    // A client's queue says nothing of its server's.
+    let queued = run.usage.queued.filter(|_| !run.is_client);
+    let (machine, stolen, queues) = (run.busy, run.stolen, run.queues);
+    load::RunLoad { wall: run.usage.wall, own, machine, stolen, queued, queues }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! a number, ends the experiment: there is no verdict on what did not work.
 
 use super::experiment::{Experiment, Failure, When};
-use super::machine::{Busy, Company, Gate};
+use super::machine::{self, Busy, Company, Gate};
 use super::metric::{self, Metric, Source, Taken};
 use super::process::{self, End, Streams, Task};
 use super::record::{Record, RecordedRun};
@@ -175,10 +175,12 @@ impl<'e> Bench<'e> {
             Some(logs) => Cow::Owned(valgrind::under(task, logs.path())),
             None => Cow::Borrowed(task),
         };
-        let before = Busy::now(task.cpus.as_ref());
+        let (before, queued) = (Busy::now(task.cpus.as_ref()), machine::queues());
         let stop = self.stop;
         let ended = self.streams().and_then(|streams| process::run_alone(&task, streams, stop));
         let during = Busy::now(task.cpus.as_ref()).zip(before).map(|(now, before)| now.since(before));
+        let queues = machine::queues().zip(queued).map(|(now, before)| now - before);
+        run.queues = queues.filter(|queues| *queues >= 0.0);
         let ran = ended.map_err(|error| Failure::Start { what: what.clone(), error })?;
         let (end, usage) = (ran.end, ran.usage);
         (run.end, run.usage, run.leftovers) = (end, usage, ran.leftovers);

@@ -71,6 +71,23 @@ pub struct Since {
     pub stolen: Option<f64>,
 }
 
+/// How long the queues of all processors have lasted together since the machine started, at most, in seconds. The kernel counts for how
+/// long something waited for a processor, on average of those that have something to do (Linux, accounting/psi.rst): where
+/// all have, that is at least the share of one. `None` where the kernel does not count it.
+pub(super) fn queues() -> Option<f64> {
+    queues_in(&fs::read_to_string("/proc/pressure/cpu").ok()?, &fs::read_to_string("/proc/stat").ok()?)
+}
+
+fn queues_in(pressure: &str, stat: &str) -> Option<f64> {
+    let some = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = some.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    let is_processor = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+    };
+    let processors = stat.lines().filter(is_processor).count();
+    Some(processors as f64 * total.parse::<f64>().ok()? / 1e6)
+}
+
 /// Waits until the machine is quiet before a run: until all others together keep less than so many of its
 /// processors busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -273,6 +290,16 @@ mod tests {
         assert_eq!(busy("1"), Some(Busy { busy: 2.0, stolen: 0.0 }));
         assert_eq!(busy("0,10"), Some(Busy { busy: 5.0, stolen: 8.0 }));
         assert_eq!(busy("2-9"), None);
+    }
+
+    #[test]
+    fn queues_are_the_average_of_all_processors() {
+        let text = "some avg10=1.86 avg60=14.90 avg300=13.30 total=12091386352\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        let stat = "cpu  1 2 3\ncpu0 1 2 3\ncpu1 0 0 0\nintr 1\ncpufreq 1\n";
+        assert_eq!(queues_in(text, stat), Some(2.0 * 12_091.386_352));
+        for text in ["", "some avg10=0.00", "full total=1", "some total=x"] {
+            assert_eq!(queues_in(text, stat), None, "{text}");
+        }
     }
 
     #[test]

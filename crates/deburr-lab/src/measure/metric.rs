@@ -206,6 +206,7 @@ mod tests {
         page_faults: 300,
         voluntary_switches: 1,
         involuntary_switches: 2,
+        queued: None,
     };
 
     const TAKEN: Taken<'_> = Taken {

@@ -86,6 +86,10 @@ pub struct RecordedRun {
     pub busy: Option<f64>,
     /// How long a hypervisor kept them away, in seconds.
     pub stolen: Option<f64>,
+    /// How long the queues of all processors of the machine lasted meanwhile, together and at most, in seconds; `None` where the
+    /// kernel does not report it, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<f64>,
     /// The share of its time in which each of its counters counted, at least; `None` where nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<f64>,
@@ -336,11 +340,13 @@ mod tests {
                 page_faults: 5,
                 voluntary_switches: 3,
                 involuntary_switches: 4,
+                queued: (side == Side::A).then_some(0.003),
             },
             is_client: side == Side::B,
             served: (side == Side::B).then_some(0.05),
             busy: Some(0.2),
             stolen: None,
+            queues: (side == Side::A).then_some(0.01),
             counted: (side == Side::B).then_some(0.5),
             leftovers: Vec::new(),
             metrics: BTreeMap::from([("wall".to_owned(), 0.123_456_789)]),

@@ -71,15 +71,19 @@ fn numbers_at_the_ends_of_what_there_is_give_an_error_or_a_number() {
             let _ = sequence.push(*value);
         }
         let _ = sequence.verdict(None, 1);
-        if let [wall, own, machine, cores, stolen, ..] = a[..] {
-            let run = load::RunLoad { wall, own, machine: Some(machine), stolen: Some(stolen) };
-            let gap = load::gap(&[run, run], own, cores);
-            for gap in [gap, Some(own), None] {
-                let _ = load::disturbance(
-                    &run,
-                    &load::Machine { cores, demand: own, gap, is_robbed: own > 1.0 },
-                    true,
-                );
+        if let [wall, own, machine, cores, stolen, queued, queues, ..] = a[..] {
+            for (queued, queues) in [(None, None), (Some(queued), None), (Some(queued), Some(queues))] {
+                let run =
+                    load::RunLoad { wall, own, machine: Some(machine), stolen: Some(stolen), queued, queues };
+                let gap = load::gap(&[run, run], own, cores);
+                let foreign = load::foreign_together(&[run, run]);
+                let demand = load::demand(&[run, run], foreign, cores);
+                for gap in [gap, Some(own), None] {
+                    let machine = load::Machine { cores, demand, gap, is_robbed: own > 1.0, foreign };
+                    let _ = load::disturbance(&run, &machine, true);
+                    let share = load::loss(&run, &machine, true);
+                    assert!((0.0..=load::MOST_LOST).contains(&share), "{run:?} {machine:?}: {share}");
+                }
             }
         }
     }

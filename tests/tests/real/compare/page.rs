@@ -197,7 +197,7 @@ fn a_run_of_commands_with_two_metrics_is_on_its_page() {
     let dir = work_dir("compare-page-run");
     let record = dir.join("record.jsonl").display().to_string();
     let print = |rate: u32| format!("printf 'rate: %s <i>' {rate}");
-    let metric = "rate,larger,1/s=rate: ([0-9]+)";
+    let metric = "rate,larger,count=rate: ([0-9]+)";
     let long =
         format!("sh -c \"{}\" {}", print(200), "--an-option=</code><script>alert(1)</script>".repeat(9));
     let (document, page) = compare(
@@ -250,7 +250,7 @@ fn a_sweep_is_a_curve_for_each_side() {
             "--param",
             "clients=1,8,64",
             "--metric",
-            "rate,larger,1/s=rate ([0-9]+)",
+            "rate,larger,count=rate ([0-9]+)",
             "--a",
             "echo rate $((1000 + {clients}))",
             "--b",

@@ -8,12 +8,14 @@ use super::plan::ComparePlan;
 use crate::args::compare::{Compare, PAIRS};
 use crate::render::compare::document::{CompareDocument, Measured, Point};
 use crate::render::compare::quantity;
+use crate::render::compare::text::headline;
 use deburr_lab::comparison::{self, Comparison, Ending, Family, Question, Series};
 use deburr_lab::measure::layouts;
+use deburr_lab::measure::metric::Source;
 use deburr_lab::measure::pairs::Pair;
 use deburr_lab::measure::record::{Header, RecordedRun};
 use deburr_lab::stats::placement::Placement;
-use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule};
+use deburr_lab::stats::verdict::{ALPHA, INTERIM_ANALYSES, Outcome, Rule, VerdictLimit};
 use deburr_lab::stats::warning::Warning;
 use deburr_lab::stats::{Rope, signed_rank};
 use std::path::Path;
@@ -173,8 +175,19 @@ pub(super) fn document(
             Ok((chosen.question.clone(), of(chosen, pairs)?, in_force(chosen, criterion)?))
         });
         let mut comparisons = compare(metrics.collect::<Result<Vec<_>, String>>()?)?;
-        for (comparison, criterion) in comparisons.iter_mut().zip(criteria) {
+        for (comparison, criterion) in comparisons.iter_mut().zip(&criteria) {
             comparison.placement = criterion.placement;
+        }
+        let decides = questions.first().zip(criteria.first()).zip(comparisons.first());
+        if let Some((((_, chosen), criterion), comparison)) = decides
+            && matches!(chosen.metric.source, Source::Wall)
+            && is_limited_by_load(comparison)
+        {
+            let found = by_cpu_time(plan, pairs, &in_force(chosen, criterion)?, options);
+            notes.extend(found.map(|found| {
+                let at = if value.is_empty() { String::new() } else { format!(" at {value}") };
+                format!("by CPU time{at}: {}", headline(&found))
+            }));
         }
         curve.push(Point { value: value.clone(), comparisons });
     }
@@ -232,6 +245,28 @@ pub(super) fn document(
     })
 }
 
+/// Whether what else the machine did keeps a metric from a verdict.
+fn is_limited_by_load(comparison: &Comparison) -> bool {
+    let limit = comparison.verdict.as_ref().and_then(|verdict| verdict.limit);
+    matches!(limit, Some(VerdictLimit::Contaminated { .. } | VerdictLimit::Stolen { .. }))
+}
+
+/// What pairs prove by the CPU time of their commands, of which waiting for a processor takes nothing; `None` where that is nothing,
+/// or a server does the work.
+fn by_cpu_time(plan: &ComparePlan, pairs: &[Pair], rule: &Rule, options: &Compare) -> Option<Comparison> {
+    let cpu = metric::parse("cpu").ok()?.pop()?;
+    let mut pairs = pairs.to_vec();
+    for run in pairs.iter_mut().flat_map(|pair| &mut pair.runs) {
+        if run.is_client {
+            return None;
+        }
+        run.metrics.insert(cpu.metric.name.clone(), run.usage.user + run.usage.system);
+    }
+    let series = cpu.series(&pairs, plan.header.cores, false)?;
+    let found = comparison::compare(cpu.question, &series, rule, plan.header.seed, options.upstream());
+    found.ok().filter(|found| found.outcome() != Outcome::Inconclusive)
+}
+
 /// Why a point ended before its last pair without a verdict.
 enum Ended {
     /// By `--max-time`, with so many pairs.
@@ -250,13 +285,13 @@ impl Ended {
             Ended::OutOfTime { pairs } => format!("ended{at} after {pairs} pairs by --max-time"),
             Ended::Improbable { pairs, most, chance } => format!(
                 "ended{at} after {pairs} pairs: that {most} would prove anything had become improbable ({:.0} %); \
-                 more pairs (--pairs), a quieter machine, longer runs or a metric with less noise may (--metric user; --metric wall:p25 \
+                 more pairs (--pairs), a quieter machine, longer runs or a metric with less noise may (--metric cpu; --metric wall:p25 \
                  where noise only ever slows runs)",
                 100.0 * chance
             ),
             Ended::Disturbed { pairs, disturbed, most } => format!(
                 "ended{at} after {pairs} pairs, of which {disturbed} were disturbed: too many for a verdict with {most}; \
-                 a quieter machine is needed, processors of its own (--pin), --metric user, or --under-load at your own risk"
+                 a quieter machine is needed, processors of its own (--pin), --metric cpu, or --under-load at your own risk"
             ),
         }
     }

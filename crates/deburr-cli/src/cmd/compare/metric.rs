@@ -64,8 +64,35 @@ impl ChosenMetric {
         runs: impl IntoIterator<Item = &'r RecordedRun>,
         cores: usize,
     ) -> Conditions {
-        Conditions::of(runs, cores, self.metric.source.counts_waiting())
+        let counts_waiting = self.metric.source.counts_waiting() && !is_of_amounts(&self.question.unit);
+        Conditions::of(runs, cores, counts_waiting)
     }
+}
+
+/// Whether a unit is of amounts, such as `B/op`, which a program does not change by waiting. One that is not known may be of times or
+/// rates.
+fn is_of_amounts(unit: &str) -> bool {
+    let amount = unit.split_once('/').map_or(unit, |(amount, per)| match per {
+        "op" | "iter" | "call" | "item" => amount,
+        // A rate.
+        _ => "",
+    });
+    let amounts = [
+        "b",
+        "bytes",
+        "kb",
+        "mb",
+        "gb",
+        "kib",
+        "mib",
+        "gib",
+        "count",
+        "allocs",
+        "instructions",
+        "faults",
+        "misses",
+    ];
+    amounts.contains(&amount.to_ascii_lowercase().as_str())
 }
 
 /// Whether load can only have slowed it down in proportion to what it took: so times of the run and rates, but
@@ -397,6 +424,16 @@ mod tests {
         assert!(OWN.iter().all(|name| own(name).is_some() && parse(name).is_ok()));
         let error = parse("user:p42").expect_err("no metric");
         assert!(error.contains("--metric user: \"p42\": no percentile"), "{error}");
+    }
+
+    #[test]
+    fn only_amounts_are_not_changed_by_waiting() {
+        for amount in ["B", "MiB", "count", "B/op", "allocs/op", "misses"] {
+            assert!(is_of_amounts(amount), "{amount}");
+        }
+        for other in ["", "s", "ns/op", "B/s", "1/s", "count/s", "MB/s", "ops", "fps", "x"] {
+            assert!(!is_of_amounts(other), "{other}");
+        }
     }
 
     #[test]

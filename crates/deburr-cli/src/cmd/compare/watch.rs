@@ -76,9 +76,13 @@ impl Watch {
         if series.values[0].is_empty() {
             return false;
         }
-        // What has no ratio is reported when all is over.
         let Ok(progress) = comparison::progress(chosen.question.direction, &series, &self.rule) else {
-            return true;
+            // Short runs have none of a time by ticks, until one has some; what has no ratio is reported when all is over.
+            let is_nothing_yet =
+                chosen.is_by_ticks() && series.values.iter().flatten().all(|value| *value == 0.0);
+            return !is_nothing_yet
+                || pairs.len() >= self.terms.most as usize
+                || self.terms.is_out_of_time(pairs);
         };
         self.so_far = format!("; B {} so far", percent(progress.change));
         progress.ending.is_some() || self.terms.is_out_of_time(pairs)
@@ -94,7 +98,7 @@ impl Watch {
         self.bar.hidden_while(|| {
             let text = "deburr compare: this machine is busy: all of the first pairs were disturbed, and from such pairs \
                         there is hardly a verdict. Wait for a quiet time, give the runs processors of their own (--pin), \
-                        measure --metric user, or judge under load at your own risk (--under-load)\n";
+                        measure --metric cpu, or judge under load at your own risk (--under-load)\n";
             // Where nobody reads it there is nobody to tell.
             let _ = complaints().write_all(text.as_bytes());
         });

@@ -26,11 +26,11 @@ fn scratch(name: &str) -> Scratch {
 
 /// Prints numbers that are known, with a little noise that has no order.
 fn printing(rate: u32) -> String {
-    // What waits by itself is not kept waiting by others, whatever else the machine does.
     format!("sleep 0.01; echo rate = $(({rate} + $(od -An -N1 -tu1 /dev/urandom) % 8))")
 }
 
-const RATE: &str = "rate,larger,1/s=rate = ([0-9]+)";
+/// A number that the program counts, so that it is the same on a busy machine.
+const RATE: &str = "rate,larger,count=rate = ([0-9]+)";
 
 /// The verdict to expect of a document: where other programs or a hypervisor took the CPUs meanwhile, it is none.
 fn on_this_machine<'v>(document: &Value, quiet: &'v str) -> &'v str {

@@ -22,7 +22,7 @@ int main(void) {
     return 0;
 }
 "#;
-const METRIC: &str = "cost,smaller=cost: ([0-9.]+)";
+const METRIC: &str = "cost,smaller,count=cost: ([0-9.]+)";
 
 fn deburr(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(crate::program());

@@ -59,7 +59,8 @@ fn measured(folder: &Path, format: &str, profiles: [Option<&str>; 2]) -> Output 
         ["pack", "measure", "--no-gate", "--pairs", "5", "--seed", "3", "--dry-run"]
             .map(str::to_owned)
             .to_vec();
-    arguments.extend(["--metric", "cost,smaller=cost: ([0-9.]+)", "--format", format].map(str::to_owned));
+    arguments
+        .extend(["--metric", "cost,smaller,count=cost: ([0-9.]+)", "--format", format].map(str::to_owned));
     for (level, profile) in ["x86-64-v1", "x86-64-v3"].into_iter().zip(profiles) {
         arguments.extend(profile.map(|profile| format!("--profile={level}={profile}")));
     }

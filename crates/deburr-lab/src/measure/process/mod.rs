@@ -8,6 +8,7 @@
 
 mod counters;
 mod image;
+mod leader;
 mod leftovers;
 mod starter;
 
@@ -16,6 +17,7 @@ use super::stop::Stop;
 use super::tree;
 use counters::Counters;
 use deburr_text::ShownPath as _;
+use leader::Leader;
 use leftovers::Before;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -117,6 +119,10 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// How often it lost its processor.
     pub involuntary_switches: u64,
+    /// How long it could have run and had no processor, in seconds; `None` where it was more than one thread, where
+    /// the kernel does not count it, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<f64>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -364,6 +370,7 @@ impl Process {
 
     /// Takes it, once it has ended, off the kernel's list; gives what the kernel counted for it.
     pub(super) fn reap(self) -> io::Result<(End, Usage)> {
+        let leader = Leader::of(self.pid.as_raw_nonzero().get());
         let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
         // SAFETY: both pointers are to live places of the types that wait4 fills, and zero is a value of
         // `rusage`, whose fields are integers.
@@ -390,7 +397,10 @@ impl Process {
             page_faults: u64::try_from(usage.ru_minflt.saturating_add(usage.ru_majflt)).unwrap_or_default(),
             voluntary_switches: u64::try_from(usage.ru_nvcsw).unwrap_or_default(),
             involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
+            queued: None,
         };
+        let queued = leader.filter(|leader| leader.is_all_of(&usage)).map(|leader| leader.queued);
+        let usage = Usage { queued, ..usage };
         let end = match libc::WIFSIGNALED(status) {
             true => End::Signal(libc::WTERMSIG(status)),
             false => End::Status(libc::WEXITSTATUS(status)),

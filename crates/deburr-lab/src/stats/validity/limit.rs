@@ -49,7 +49,7 @@ impl fmt::Display for VerdictLimit {
             VerdictLimit::Stolen { share } => write!(
                 f,
                 "in {:.0} % of the pairs a hypervisor took the processor away, which decides here more than the builds do; \
-                 `--metric user` counts only the time that the program itself computed",
+                 `--metric cpu` counts only the time that the program itself computed",
                 100.0 * share
             ),
             VerdictLimit::FirstTooOften { side, first, pairs } => {

@@ -120,7 +120,7 @@ impl fmt::Display for Warning {
             Warning::Stolen { pairs, of, shares: [a, b] } => write!(
                 f,
                 "in {pairs} of {of} pairs a hypervisor took the processor away ({:.0} % of A's time, {:.0} % of B's): \
-                 `--metric user` counts only the time that the program itself computed",
+                 `--metric cpu` counts only the time that the program itself computed",
                 100.0 * a,
                 100.0 * b
             ),

@@ -1,0 +1,122 @@
+//! Measuring stage: how long a process was queued for a processor.
+//!
+//! In: a process that has ended and is not reaped. Out: the time in which its first thread could have run and had no
+//! processor (Linux, scheduler/sched-stats.rst, `/proc/PID/schedstat`), and whether that thread was all of it: the
+//! kernel adds up no such time of threads and children that have ended. Any other thread touches its new stack,
+//! and any child its copy of some page, so who has all page faults of a process is all of it (proc_pid_stat(5)).
+
+use super::Usage;
+use std::fs;
+
+/// The first thread of a process.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Leader {
+    /// Seconds in which it could have run and had no processor.
+    pub(super) queued: f64,
+    /// Seconds that it computed.
+    computed: f64,
+    page_faults: u64,
+}
+
+impl Leader {
+    /// That of a process that has ended and is not reaped; `None` where the kernel does not count this.
+    pub(super) fn of(pid: i32) -> Option<Leader> {
+        let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/task/{pid}/{name}")).ok();
+        Leader::parse(&read("schedstat")?, &read("stat")?)
+    }
+
+    fn parse(schedule: &str, stat: &str) -> Option<Leader> {
+        let mut schedule = schedule.split_ascii_whitespace().map(str::parse::<u64>);
+        let mut number = || schedule.next()?.ok();
+        let (computed, queued, times) = (number()?, number()?, number()?);
+        // All zeros: the kernel does not count.
+        if times == 0 {
+            return None;
+        }
+        // The name, in parentheses, may have any characters. Its faults are the tenth and the twelfth field.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
+        let page_faults = field(10)?.checked_add(field(12)?)?;
+        Some(Leader { queued: queued as f64 / 1e9, computed: computed as f64 / 1e9, page_faults })
+    }
+
+    /// Whether it was the only thread of a process that took this, with all children that it waited for.
+    pub(super) fn is_all_of(&self, usage: &Usage) -> bool {
+        let others = (usage.user + usage.system - self.computed).abs();
+        self.page_faults == usage.page_faults && others <= ROUNDING
+    }
+}
+
+/// How far the CPU time of a thread may be from that of its process, of which the kernel rounds user and system time to
+/// microseconds each, while the thread goes on ending. Starting a thread takes tens of microseconds.
+const ROUNDING: f64 = 50e-6;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Task, Usage};
+    use super::*;
+    use crate::measure::stop::Stop;
+    use std::fs::File;
+
+    fn usage_of(script: &str) -> Usage {
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        let streams = super::super::Streams { output: &null, errors: &null };
+        let task = Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
+        super::super::run(&task, streams, &Stop::default()).unwrap().1
+    }
+
+    #[test]
+    fn the_queue_of_one_thread_is_known_and_that_of_children_is_not() {
+        let alone = usage_of("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done");
+        let queued = alone.queued.expect("a kernel that counts");
+        assert!((0.0..=alone.wall).contains(&queued), "{alone:?}");
+        assert!(queued + alone.user + alone.system <= alone.wall + 0.001, "{alone:?}");
+        assert_eq!(usage_of("true | cat; cat /dev/null").queued, None);
+    }
+
+    #[test]
+    fn a_process_that_shares_a_processor_was_queued() {
+        let own = crate::measure::machine::Cpus::allowed().unwrap().numbers()[0];
+        let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        let cpus = Some(own.to_string().parse().unwrap());
+        let task = Task { words: ["sh", "-c", script].map(Into::into).to_vec(), cpus, ..Task::default() };
+        let run = || {
+            let streams = super::super::Streams { output: &null, errors: &null };
+            super::super::run(&task, streams, &Stop::default()).unwrap().1
+        };
+        // The two have one processor, so while both run one is queued.
+        let [one, other] = std::thread::scope(|scope| {
+            let threads = [scope.spawn(run), scope.spawn(run)];
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let queued = one.queued.unwrap() + other.queued.unwrap();
+        let shortest = (one.user + one.system).min(other.user + other.system);
+        assert!(queued >= 0.5 * shortest, "{one:?} {other:?}");
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_unknown() {
+        let stat = "7 (a) b) Z 1 1 1 0 -1 4227084 2308 9 3 8 15 0 0 0 20 0 1 0 3253100 0 0";
+        let found = Leader::parse("163340436 165905009 51\n", stat).unwrap();
+        assert_eq!((found.queued, found.page_faults), (0.165_905_009, 2311));
+        for (schedule, stat) in [
+            ("0 0 0\n", stat),
+            ("1 2\n", stat),
+            ("", stat),
+            ("1 2 3\n", ""),
+            ("1 2 3\n", "7 (a) Z 1 1 1 0 -1 4227084"),
+        ] {
+            assert_eq!(Leader::parse(schedule, stat), None, "{schedule:?} {stat:?}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_computed_or_faulted_more_than_its_first_thread_was_more() {
+        let leader = Leader { queued: 0.1, computed: 1.0, page_faults: 100 };
+        let usage = Usage { user: 0.75, system: 0.25, page_faults: 100, ..Usage::default() };
+        assert!(leader.is_all_of(&usage));
+        assert!(!leader.is_all_of(&Usage { page_faults: 101, ..usage }));
+        assert!(!leader.is_all_of(&Usage { user: 0.7502, ..usage }));
+    }
+}
