@@ -4,7 +4,7 @@
 //! together, and the kernel; in JSON all of them.
 
 use super::number::grouped;
-use deburr_lab::comparison::functions::{Change, FunctionTimes, Portion, PortionTimes};
+use deburr_lab::comparison::functions::{Change, FEWEST_RUNS, FunctionTimes, Portion, PortionTimes};
 use deburr_lab::readers::profile::Unit;
 use deburr_text::one_line;
 use serde_json::{Value, json};
@@ -66,7 +66,13 @@ fn rest(times: &FunctionTimes, out: &mut dyn Write) -> io::Result<()> {
     }
     let difference: f64 = unclear.iter().map(|row| row.difference).sum();
     let sum = signed(&times.unit, difference);
+    let fewest = times.runs.iter().copied().min().unwrap_or(0);
     match &times.unit {
+        Unit::Time if fewest < FEWEST_RUNS => writeln!(
+            out,
+            "    {sum:>11}  {} functions: {fewest} runs a side are too few to name a change, which takes {FEWEST_RUNS}",
+            grouped(count)
+        ),
         Unit::Time => writeln!(
             out,
             "    {sum:>11}  the other {}: no change beyond chance (5 %, all functions together)",

@@ -7,16 +7,20 @@
 //! A sample is in a function or not, so a share of n samples has the variance p(1 − p)/n; where samples have weights w it is
 //! Σ w²(x − p)² / (Σ w)², x being 1 within the function and 0 elsewhere (Hájek's estimator of a ratio). One more sample is
 //! added to that, so that a function that was never seen has an error, too. A time is a share of the mean time of a run, and
-//! its error has that of the mean. As many functions are compared at once, a change counts where Holm's correction
-//! leaves its p below 5 %.
+//! its error has that of the mean. Few runs know their own spread badly, so that the difference has a t distribution, with
+//! the degrees of freedom of Welch and Satterthwaite. As many functions are compared at once, a change counts where Holm's
+//! correction leaves its p below 5 %, and there are as many runs as a verdict on their times needs.
 
 use crate::readers::profile::{Profile, ProfiledFunction, Unit, Weight};
 use crate::stats::moments::{mean, standard_deviation};
-use crate::stats::{holm, normal};
+use crate::stats::{holm, student};
 use std::collections::BTreeMap;
 
 /// What is accepted as chance, for all functions together.
 const ALPHA: f64 = 0.05;
+
+/// Runs a side below which nothing is called a change: as few as can show a difference of their times.
+pub const FEWEST_RUNS: usize = 8;
 
 /// What a function is for both sides: the name of its file, and its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +82,8 @@ pub struct FunctionTimes {
     pub totals: [f64; 2],
     /// How many samples there are.
     pub samples: [u64; 2],
+    /// How many runs the times are of; 0 where events are counted.
+    pub runs: [usize; 2],
     /// All portions, the largest difference first.
     pub portions: Vec<PortionTimes>,
 }
@@ -108,16 +114,17 @@ pub fn function_times(
     let is_time = a.unit == Unit::Time;
     let runs = times.map(Run::of);
     let mut rows: Vec<PortionTimes> = Vec::new();
-    let mut errors: Vec<f64> = Vec::new();
+    let mut errors: Vec<StandardError> = Vec::new();
     for (portion, weights) in by_portion(profiles, name) {
         let sides = [0, 1].map(|side| (weights.get(side), totals.get(side), runs.get(side)));
         let mut amounts = [0.0; 2];
-        let (mut shares, mut variance) = ([0.0; 2], 0.0);
+        let (mut shares, mut error) = ([0.0; 2], StandardError::default());
         for (((weight, total, run), amount), share) in sides.into_iter().zip(&mut amounts).zip(&mut shares) {
             let (Some(weight), Some(total), Some(run)) = (weight, total, run) else { continue };
             *share = weight.sum / total.sum;
             *amount = if is_time { *share * run.mean } else { weight.sum };
-            variance += run.mean * run.mean * share_variance(weight, total) + *share * *share * run.variance;
+            error.add(run.mean * run.mean * share_variance(weight, total), total.samples as f64 - 1.0);
+            error.add(*share * *share * run.variance, run.count - 1.0);
         }
         let [before, after] = amounts;
         rows.push(PortionTimes {
@@ -129,9 +136,10 @@ pub fn function_times(
             margin: None,
             change: Change::Unclear,
         });
-        errors.push(variance.sqrt());
+        errors.push(error);
     }
-    judge(&mut rows, &errors, is_time);
+    let is_enough = times.iter().all(|times| times.len() >= FEWEST_RUNS);
+    judge(&mut rows, &errors, is_time, is_enough);
     rows.sort_by(|one, other| {
         other.difference.abs().total_cmp(&one.difference.abs()).then_with(|| one.portion.cmp(&other.portion))
     });
@@ -141,6 +149,7 @@ pub fn function_times(
         unit: a.unit.clone(),
         totals: totals_of_runs,
         samples: totals.map(|total| total.samples),
+        runs: times.map(<[f64]>::len),
         portions: rows,
     })
 }
@@ -151,12 +160,46 @@ struct Run {
     mean: f64,
     /// Of the mean; not a number where there is one run only.
     variance: f64,
+    count: f64,
 }
 
 impl Run {
     fn of(times: &[f64]) -> Run {
         let deviation = standard_deviation(times);
-        Run { mean: mean(times), variance: deviation * deviation / times.len() as f64 }
+        let count = times.len() as f64;
+        Run { mean: mean(times), variance: deviation * deviation / count, count }
+    }
+}
+
+/// The standard error of a sum of independent estimates. Welch, Biometrika 34 (1947); Satterthwaite, Biometrics 2 (1946).
+#[derive(Debug, Clone, Copy, Default)]
+struct StandardError {
+    variance: f64,
+    /// Σ v²/ν.
+    spread: f64,
+}
+
+impl StandardError {
+    /// Adds the variance of an estimate with so many degrees of freedom.
+    fn add(&mut self, variance: f64, freedom: f64) {
+        self.variance += variance;
+        self.spread += variance * variance / freedom.max(1.0);
+    }
+
+    fn freedom(&self) -> f64 {
+        let freedom = self.variance * self.variance / self.spread;
+        if freedom.is_finite() { freedom.max(1.0) } else { 1.0 }
+    }
+
+    /// Two-sided.
+    fn p(&self, difference: f64) -> f64 {
+        2.0 * student::survival((difference / self.variance.sqrt()).abs(), self.freedom())
+    }
+
+    /// Half of the interval; `None` where it cannot be known.
+    fn margin(&self) -> Option<f64> {
+        let half = -student::quantile(ALPHA / 2.0, self.freedom()) * self.variance.sqrt();
+        half.is_finite().then_some(half)
     }
 }
 
@@ -188,8 +231,8 @@ fn share_variance(weight: &Weight, total: &Weight) -> f64 {
     (spread.max(0.0) + one) / (total.sum * total.sum)
 }
 
-/// Says of each row whether it is more than chance.
-fn judge(rows: &mut [PortionTimes], errors: &[f64], is_time: bool) {
+/// Says of each row whether it is more than chance; of none where there are not enough runs.
+fn judge(rows: &mut [PortionTimes], errors: &[StandardError], is_time: bool, is_enough: bool) {
     let sign = |difference: f64| match difference {
         less if less < 0.0 => Change::Gained,
         more if more > 0.0 => Change::Lost,
@@ -199,15 +242,10 @@ fn judge(rows: &mut [PortionTimes], errors: &[f64], is_time: bool) {
         rows.iter_mut().for_each(|row| row.change = sign(row.difference));
         return;
     }
-    let p: Vec<f64> = rows
-        .iter()
-        .zip(errors)
-        .map(|(row, error)| 2.0 * normal::survival((row.difference / error).abs()))
-        .collect();
-    let half = -normal::quantile(ALPHA / 2.0);
+    let p: Vec<f64> = rows.iter().zip(errors).map(|(row, error)| error.p(row.difference)).collect();
     for ((row, error), p) in rows.iter_mut().zip(errors).zip(holm::adjusted(&p)) {
-        row.margin = error.is_finite().then_some(half * error);
-        if p <= ALPHA {
+        row.margin = error.margin();
+        if p <= ALPHA && is_enough {
             row.change = sign(row.difference);
         }
     }
@@ -246,15 +284,22 @@ mod tests {
     fn a_time_is_a_share_of_what_a_run_takes() {
         let a = profile(Unit::Time, &[("sum", 5000), ("rest", 4000)], 1000);
         let b = profile(Unit::Time, &[("sum.constprop.0", 1000), ("sum.cold", 500), ("rest", 4000)], 500);
-        let times = function_times([&a, &b], [&[10.1, 9.9, 10.0], &[6.0, 6.0, 6.0]], &plain).unwrap();
+        let runs = [10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.0, 10.0];
+        let times = function_times([&a, &b], [&runs, &[6.0; 8]], &plain).unwrap();
         assert_eq!((times.totals, times.samples), ([10.0, 6.0], [10_000, 6000]));
         let sum = row(&times, "sum");
         assert_eq!((sum.amounts, sum.samples, sum.change), ([5.0, 1.5], [5000, 1500], Change::Gained));
         assert!((sum.difference + 3.5).abs() < 1e-12);
-        // By hand: 10² × 0.25/10⁴ + 0.5² × 0.1²/3 + 6² × 0.1875/6000, and one sample more on each side.
-        let variance: f64 =
-            100.0 * (0.25e-4 + 1e-8) + 0.25 * 0.01 / 3.0 + 36.0 * (0.1875 / 6000.0 + 1.0 / 36e6);
-        assert!((sum.margin.unwrap() - 1.959_964 * variance.sqrt()).abs() < 1e-6, "{sum:?}");
+        // By hand: 10² × 0.25/10⁴ + 0.5² × (0.04/7)/8 + 6² × 0.1875/6000, and one sample more on each side.
+        let parts = [
+            (100.0 * (0.25e-4 + 1e-8), 9999.0),
+            (0.25 * 0.04 / 7.0 / 8.0, 7.0),
+            (36.0 * (0.1875 / 6000.0 + 1.0 / 36e6), 5999.0),
+        ];
+        let variance: f64 = parts.iter().map(|(part, _)| part).sum();
+        let freedom = variance * variance / parts.iter().map(|(part, of)| part * part / of).sum::<f64>();
+        let half = -student::quantile(0.025, freedom) * variance.sqrt();
+        assert!((sum.margin.unwrap() - half).abs() < 1e-6 && half > 1.959_964 * variance.sqrt(), "{sum:?}");
         assert_eq!(row(&times, "rest").change, Change::Unclear);
         assert_eq!(times.portions[0].portion, sum.portion);
         let kernel = times.portions.iter().find(|row| row.portion == Portion::Kernel).unwrap();
@@ -283,6 +328,18 @@ mod tests {
         let all: Vec<(Change, Option<f64>)> =
             times.portions.iter().map(|row| (row.change, row.margin)).collect();
         assert_eq!(all, [(Change::Unclear, None), (Change::Unclear, None)]);
+    }
+
+    #[test]
+    fn fewer_runs_than_a_verdict_needs_call_nothing_a_change() {
+        let (a, b) = (profile(Unit::Time, &[("sum", 5000)], 0), profile(Unit::Time, &[("sum", 100)], 4900));
+        for (runs, expected) in [(FEWEST_RUNS - 1, Change::Unclear), (FEWEST_RUNS, Change::Gained)] {
+            let runs: Vec<f64> = (0..runs).map(|run| 1.0 + 0.001 * run as f64).collect();
+            let times = function_times([&a, &b], [&runs, &runs], &plain).unwrap();
+            let sum = row(&times, "sum");
+            assert_eq!(sum.change, expected, "{sum:?}");
+            assert!(sum.margin.is_some());
+        }
     }
 
     /// Samples at random out of `shares`, with weights where `weighs`.
@@ -320,10 +377,12 @@ mod tests {
         for weighs in [false, true] {
             let experiments = 400;
             let mut false_alarms = 0;
-            for _ in 0..experiments {
+            for experiment in 0..experiments {
                 let [a, b] = [0; 2].map(|_| sampled(&mut random, &shares, 1500, weighs));
+                // The fewest runs, and runs that differ by more than samples do.
+                let (count, spread) = [(10, 0.01), (FEWEST_RUNS, 0.2)][experiment % 2];
                 let runs =
-                    [0; 2].map(|_| (0..10).map(|_| 1.0 + 0.01 * random.normal()).collect::<Vec<f64>>());
+                    [0; 2].map(|_| (0..count).map(|_| 1.0 + spread * random.normal()).collect::<Vec<f64>>());
                 let times = function_times([&a, &b], [&runs[0], &runs[1]], &plain).unwrap();
                 false_alarms += usize::from(times.portions.iter().any(|row| row.change != Change::Unclear));
             }
@@ -336,7 +395,12 @@ mod tests {
         let mut random = Random::new(12);
         let a = sampled(&mut random, &[0.4, 0.3, 0.3], 4000, false);
         let b = sampled(&mut random, &[0.3 / 0.9, 0.3 / 0.9, 0.3 / 0.9], 3600, false);
-        let times = function_times([&a, &b], [&[1.0, 1.001, 0.999], &[0.9, 0.901, 0.899]], &plain).unwrap();
+        let times = function_times(
+            [&a, &b],
+            [&[1.0, 1.001, 0.999, 1.0, 1.0, 1.0, 1.0, 1.0], &[0.9, 0.901, 0.899, 0.9, 0.9, 0.9, 0.9, 0.9]],
+            &plain,
+        )
+        .unwrap();
         let changes = ["f0", "f1", "f2"].map(|name| row(&times, name).change);
         assert_eq!(changes, [Change::Gained, Change::Unclear, Change::Unclear]);
     }

@@ -99,7 +99,7 @@ impl<'e> Bench<'e> {
         self.gate = if is_quiet { self.experiment.gate } else { self.gate.map(Gate::less_patient) };
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         let point = self.experiment.point.clone();
-        let run = self.measure(RecordedRun { point, began, waited, ..run });
+        let run = self.measure(RecordedRun { point, began, waited, is_ungated: !is_quiet, ..run });
         if self.experiment.alternates {
             self.servers = [None, None];
         }

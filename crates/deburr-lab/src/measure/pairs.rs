@@ -46,6 +46,9 @@ pub trait Observer {
     /// A quiet machine is waited for, of which so many processors are busy; `None`: no longer.
     fn waits(&mut self, _busy: Option<f64>) {}
 
+    /// A pair that only warms up was measured.
+    fn warmed_up(&mut self, _pair: &Pair) {}
+
     /// A pair was measured: the last of `pairs`, which are those that count.
     fn judge(&mut self, pairs: &[Pair]) -> Next;
 }
@@ -85,12 +88,12 @@ pub fn run(
         return Ok((pairs, Stopped::Interrupted));
     }
     for number in 0..experiment.warm_ups {
-        if next == Next::Enough
-            || pair(&mut bench, experiment.seed, Place { number, attempt: 0, is_warm_up: true }, observer)?
-                .is_none()
-        {
+        if next == Next::Enough {
             break;
         }
+        let place = Place { number, attempt: 0, is_warm_up: true };
+        let Some(pair) = pair(&mut bench, experiment.seed, place, observer)? else { break };
+        observer.warmed_up(&pair);
     }
     while next != Next::Enough {
         if next == Next::Again {
@@ -154,6 +157,11 @@ fn pair(
         [Some(a), Some(b)] => Some(Pair { runs: [a, b] }),
         _ => None,
     })
+}
+
+/// How long runs that only warm up took, with the waits before them, in seconds.
+pub fn warm_up_time<'r>(runs: impl IntoIterator<Item = &'r RecordedRun>) -> f64 {
+    runs.into_iter().filter(|run| run.is_warm_up).map(|run| run.waited + run.usage.wall).sum()
 }
 
 /// The pairs that some runs make, in order: of each the last that was measured as a whole. What failed is

@@ -71,6 +71,9 @@ pub struct RecordedRun {
     pub began: f64,
     /// How long was waited for a quiet machine before it, in seconds.
     pub waited: f64,
+    /// Whether the machine was still busy when it began, because the gate gave up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ungated: bool,
     /// How it ended.
     pub end: End,
     /// What it took.
@@ -330,6 +333,7 @@ mod tests {
             is_warm_up: false,
             began: 1.7e9,
             waited: 0.1,
+            is_ungated: side == Side::B,
             end: End::Status(0),
             usage: Usage {
                 wall: 0.123_456_789,

@@ -180,14 +180,15 @@ fn sweep(
         };
         let criteria = criteria(plan, &layouts, (&terms, rope))?;
         let first = criteria.first().ok_or("no metric")?;
-        let mut watch = Watch::new(plan, experiment, (terms, first.rule.clone()), options.progress);
+        let mut watch = Watch::new(plan, experiment, (terms, first.rule.clone()), &own, options.progress);
         let measured = pairs::run(experiment, record, own, &mut watch, stop);
         watch.bar.finish();
         let (pairs, stopped) = measured.map_err(|failure| explained(&failure))?;
         is_whole &= stopped == Stopped::Enough;
         // What ended by itself after one pair has values that cannot be judged, which is reported then.
         if pairs.len() >= 2 || stopped == Stopped::Enough {
-            points.push(Measurements { value: experiment.point.clone(), pairs, criteria });
+            let warm_up = watch.warm_up;
+            points.push(Measurements { value: experiment.point.clone(), pairs, warm_up, criteria });
         }
     }
     Ok((points, is_whole))

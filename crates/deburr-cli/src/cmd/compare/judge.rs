@@ -70,9 +70,9 @@ impl Terms {
             .map_err(|error| format!("--pairs {most}: {error}"))
     }
 
-    /// Whether one pair more would be too late: it takes as long as they did on average. Never before there are
-    /// two, which are the fewest that anything can be said of.
-    pub(super) fn is_out_of_time(&self, pairs: &[Pair]) -> bool {
+    /// Whether one pair more would be too late: it takes as long as the last one, or as they did on average. `warm_up`: the seconds
+    /// before the first. Never before there are two pairs, which are the fewest that anything can be said of.
+    pub(super) fn is_out_of_time(&self, pairs: &[Pair], warm_up: f64) -> bool {
         if pairs.len() < 2 {
             return false;
         }
@@ -84,7 +84,7 @@ impl Terms {
         let ends = last.runs.iter().map(|run| run.began + run.usage.wall).fold(0.0, f64::max);
         let measured: f64 = pairs.iter().map(|pair| 1.0 + f64::from(pair.runs[0].attempt)).sum();
         let taken = ends - begins(first);
-        taken + taken / measured > most
+        warm_up + taken + (taken / measured).max(ends - begins(last)) > most
     }
 }
 
@@ -92,6 +92,8 @@ impl Terms {
 pub(super) struct Measurements {
     pub(super) value: String,
     pub(super) pairs: Vec<Pair>,
+    /// Seconds that runs took which only warm up.
+    pub(super) warm_up: f64,
     /// What each metric is judged by, in their order.
     pub(super) criteria: Vec<Criterion>,
 }
@@ -153,13 +155,14 @@ pub(super) fn document(
     notes.extend(questions.iter().filter_map(|(_, chosen)| metric::ticks_note(chosen, runs())));
     notes.extend(metric::leftovers_note(runs()));
     notes.extend(metric::turns_note(runs()));
+    notes.extend(metric::gate_note(runs()));
     let mut curve = Vec::new();
-    for Measurements { value, pairs, criteria } in points {
+    for Measurements { value, pairs, warm_up, criteria } in points {
         let criteria: Vec<&Criterion> =
             questions.iter().filter_map(|(place, _)| criteria.get(*place)).collect();
         let ended = ended(
             terms,
-            pairs,
+            (pairs, *warm_up),
             questions.first().map(|(_, chosen)| *chosen),
             criteria.first().copied(),
             plan,
@@ -300,7 +303,7 @@ impl Ended {
 /// Why a point ended early, if it did: by its first metric. An interrupt is no reason of these.
 fn ended(
     terms: &Terms,
-    pairs: &[Pair],
+    (pairs, warm_up): (&[Pair], f64),
     first: Option<&ChosenMetric>,
     criterion: Option<&Criterion>,
     plan: &ComparePlan,
@@ -318,7 +321,7 @@ fn ended(
             let disturbed = series.contaminated * chosen.block();
             Some(Ended::Disturbed { pairs: pairs.len(), disturbed, most })
         }
-        None if terms.is_out_of_time(pairs) => Some(Ended::OutOfTime { pairs: pairs.len() }),
+        None if terms.is_out_of_time(pairs, warm_up) => Some(Ended::OutOfTime { pairs: pairs.len() }),
         Some(Ending::Decided | Ending::Last) | None => None,
     })
 }

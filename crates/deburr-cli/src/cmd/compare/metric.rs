@@ -135,6 +135,19 @@ pub(super) fn ticks_note<'r>(
     })
 }
 
+/// That the machine was busy when runs began, although that was waited for.
+pub(super) fn gate_note<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<String> {
+    let runs: Vec<&RecordedRun> = runs.collect();
+    let waited: f64 = runs.iter().map(|run| run.waited).sum();
+    let ungated = runs.iter().filter(|run| run.is_ungated).count();
+    (ungated > 0).then(|| {
+        format!(
+            "{ungated} of {} runs began on a busy machine: {waited:.1} s of waiting made it no quieter",
+            runs.len()
+        )
+    })
+}
+
 /// That counters took turns, where they did.
 pub(super) fn turns_note<'r>(runs: impl Iterator<Item = &'r RecordedRun>) -> Option<String> {
     let share = runs.filter_map(|run| run.counted).reduce(f64::min).filter(|share| *share < 0.999)?;
@@ -389,6 +402,14 @@ mod tests {
         ] {
             assert_eq!(none, None);
         }
+    }
+
+    #[test]
+    fn runs_for_which_the_gate_gave_up_are_told() {
+        let run = |is_ungated| RecordedRun { is_ungated, waited: 1.5, ..RecordedRun::default() };
+        assert_eq!(gate_note([run(false), run(false)].iter()), None);
+        let noted = gate_note([run(false), run(true), run(true)].iter()).expect("a note");
+        assert_eq!(noted, "2 of 3 runs began on a busy machine: 4.5 s of waiting made it no quieter");
     }
 
     #[test]

@@ -62,11 +62,12 @@ pub(super) fn compared(options: &Compare, recorded: Recorded, rope: Rope) -> Res
     for value in values {
         let own: Vec<RecordedRun> = runs.extract_if(.., |run| run.point == value).collect();
         let layouts = layouts::measured(&own);
+        let warm_up = pairs::warm_up_time(&own);
         let pairs = pairs::pairs(own);
         // An interrupted sweep ends with a point that has none, or not all of its layouts either.
         if pairs.len() >= 2 {
             let criteria = criteria(&plan, &layouts, (&terms, rope)).map_err(complain)?;
-            points.push(Measurements { value, pairs, criteria });
+            points.push(Measurements { value, pairs, warm_up, criteria });
         }
     }
     if points.is_empty() {

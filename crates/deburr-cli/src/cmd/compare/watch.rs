@@ -14,7 +14,7 @@ use crate::render::compare::quantity::percent;
 use deburr_lab::comparison::{self, Conditions};
 use deburr_lab::measure::experiment::Experiment;
 use deburr_lab::measure::layouts::{self, Extent};
-use deburr_lab::measure::pairs::{Next, Observer, Pair};
+use deburr_lab::measure::pairs::{Next, Observer, Pair, warm_up_time};
 use deburr_lab::measure::record::RecordedRun;
 use deburr_lab::side::Side;
 use deburr_lab::stats::verdict::Rule;
@@ -40,17 +40,22 @@ pub(super) struct Watch {
     /// Whether something may be said on the standard error.
     is_heard: bool,
     is_warned: bool,
+    /// Seconds that runs took which only warm up.
+    pub(super) warm_up: f64,
     pub(super) bar: Bar,
 }
 
 impl Watch {
+    /// `known`: the runs that the record has already.
     pub(super) fn new(
         plan: &ComparePlan,
         experiment: &Experiment,
         (terms, rule): (Terms, Rule),
+        known: &[RecordedRun],
         progress: Progress,
     ) -> Watch {
         Watch {
+            warm_up: warm_up_time(known),
             chosen: plan.chosen.first().cloned(),
             bar: Bar::new(progress, u64::from(terms.most), "pairs"),
             rule,
@@ -82,10 +87,10 @@ impl Watch {
                 chosen.is_by_ticks() && series.values.iter().flatten().all(|value| *value == 0.0);
             return !is_nothing_yet
                 || pairs.len() >= self.terms.most as usize
-                || self.terms.is_out_of_time(pairs);
+                || self.terms.is_out_of_time(pairs, self.warm_up);
         };
         self.so_far = format!("; B {} so far", percent(progress.change));
-        progress.ending.is_some() || self.terms.is_out_of_time(pairs)
+        progress.ending.is_some() || self.terms.is_out_of_time(pairs, self.warm_up)
     }
 
     /// Says once, after the first pairs, that all of them were disturbed.
@@ -120,6 +125,10 @@ impl Observer for Watch {
         }
     }
 
+    fn warmed_up(&mut self, pair: &Pair) {
+        self.warm_up += warm_up_time(&pair.runs);
+    }
+
     fn judge(&mut self, pairs: &[Pair]) -> Next {
         let chosen = self.chosen.as_ref().filter(|chosen| chosen.feels_load());
         if let Some(conditions) = chosen.map(|chosen| chosen.conditions(pairs, self.cores)) {
@@ -130,7 +139,7 @@ impl Observer for Watch {
             if last.is_some_and(|last| last.runs.iter().all(|run| run.attempt.saturating_add(1) < ATTEMPTS))
                 && again < self.terms.most as usize
                 && !self.terms.is_under_load
-                && !self.terms.is_out_of_time(pairs)
+                && !self.terms.is_out_of_time(pairs, self.warm_up)
             {
                 return Next::Again;
             }

@@ -16,6 +16,9 @@ use deburr_lab::stats::warning::Warning;
 use deburr_text::ShownPath as _;
 use std::io::{self, Write};
 
+/// How many times the measured pairs are worth advising: where it takes more, there is no difference that matters to see.
+const MOST_PAIRS_ADVISED: u64 = 20;
+
 /// Writes the documents, for a terminal so many columns wide.
 pub(crate) fn render(
     documents: &[CompareDocument],
@@ -113,7 +116,10 @@ pub(crate) fn headline(comparison: &Comparison) -> String {
             format!("B is the same as A within {region}{caveat}: {size}, {pairs}")
         }
         Outcome::Inconclusive => {
-            let more = needed.map_or_else(String::new, |needed| format!("; about {needed} pairs might tell"));
+            let measured = verdict.as_ref().map_or(0, |verdict| verdict.pairs as u64);
+            let more = needed
+                .filter(|needed| *needed <= MOST_PAIRS_ADVISED * measured)
+                .map_or_else(String::new, |needed| format!("; about {needed} pairs might tell"));
             format!("inconclusive: {size}, {pairs}{more}")
         }
         outcome => format!("B is {outcome} by more than {region}: {size}, {pairs}"),

@@ -45,7 +45,8 @@ fn by_function(scratch: &Scratch, perf: &str, arguments: &[&str]) -> Output {
 
 /// Both take some time, A twice that of B, and so much that what starting a process takes beside load is little.
 const SIDES: [&str; 4] = ["--a", "sh -c 'sleep 0.2' old", "--b", "sh -c 'sleep 0.1' new"];
-const QUICK: [&str; 3] = ["--pairs", "5", "--under-load"];
+/// As few pairs as name a function.
+const QUICK: [&str; 3] = ["--pairs", "8", "--under-load"];
 
 /// Whether the kernel samples anything here: not in some containers, where `--by-function` says so before anything runs.
 fn is_sampled(output: &Output) -> bool {

@@ -56,7 +56,7 @@ fn pack(scratch: &Scratch) -> PathBuf {
 /// Measures with these profiles of v1 and v3; some may be missing.
 fn measured(folder: &Path, format: &str, profiles: [Option<&str>; 2]) -> Output {
     let mut arguments: Vec<String> =
-        ["pack", "measure", "--no-gate", "--pairs", "5", "--seed", "3", "--dry-run"]
+        ["pack", "measure", "--no-gate", "--pairs", "8", "--min-pairs", "8", "--seed", "3", "--dry-run"]
             .map(str::to_owned)
             .to_vec();
     arguments
