@@ -36,11 +36,10 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
         is_indented = line.starts_with("    ") && (is_indented || !is_open);
         let is_item =
             body.starts_with("- ") || body.split_once(". ").is_some_and(|(number, _)| is_number(number));
-        let is_prose = !(is_code || is_indented || body.is_empty())
-            && !body.starts_with("```")
-            && !body.starts_with(['#', '|', '<'])
-            && !(body.starts_with('[') && body.contains("]: "));
-        if !is_prose {
+        let is_definition = body.starts_with('[') && body.contains("]: ");
+        let is_skipped =
+            is_code || is_indented || is_definition || body.is_empty() || body.starts_with("```");
+        if is_skipped || body.starts_with(['#', '|', '<']) {
             is_open = false;
             continue;
         }
