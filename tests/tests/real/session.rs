@@ -1,27 +1,38 @@
-//! Sessions of documents: blocks of `console`, whose commands are run and whose output is compared.
+//! Documents that are run: sessions, whose commands are executed and whose output is compared, and files that a reader is to write.
 //!
-//! In: the text of a document. A line that begins with `$ ` is a command for `sh`, lines that begin with `>` continue it, and what
-//! follows is what it prints, on both streams. A line `…` is any number of lines. Out: the commands with the lines that they print,
-//! and the answer whether some lines are as expected.
+//! In: the text of a document. In a block of `console`, a line that begins with `$ ` is a command for `sh`, and what follows is what
+//! it prints, on both streams; a line `…` is any number of lines. A block with a second word after its language, "c main.c", is a file.
+//! Out: these steps in their order, and the answer whether some lines are as expected.
 
 use deburr_tests::command::deburr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The commands of a text's sessions, each with the lines that it prints.
-pub(crate) fn sessions(text: &str) -> Vec<(String, Vec<String>)> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    let mut is_session = false;
+#[derive(Debug, PartialEq)]
+pub(crate) enum Step {
+    Write { file: String, text: String },
+    Run { command: String, expected: Vec<String> },
+}
+
+/// What a text tells its reader to do.
+pub(crate) fn steps(text: &str) -> Vec<Step> {
+    let mut found: Vec<Step> = Vec::new();
+    let (mut is_session, mut is_file) = (false, false);
     for line in text.lines() {
-        if line.starts_with("```") {
-            is_session = line == "```console";
+        if let Some(info) = line.strip_prefix("```") {
+            is_session = info == "console";
+            is_file = false;
+            if let Some((_, file)) = info.split_once(' ') {
+                is_file = true;
+                found.push(Step::Write { file: file.to_owned(), text: String::new() });
+            }
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| is_session) {
-            found.push((command.to_owned(), Vec::new()));
-        } else if is_session {
-            let last = found.last_mut().unwrap_or_else(|| panic!("no command prints {line}"));
-            match line.strip_prefix('>').filter(|_| last.1.is_empty()) {
-                Some(more) => last.0 += &format!("\n{}", more.strip_prefix(' ').unwrap_or(more)),
-                None => last.1.push(line.to_owned()),
+            found.push(Step::Run { command: command.to_owned(), expected: Vec::new() });
+        } else if is_session || is_file {
+            match found.last_mut() {
+                Some(Step::Write { text, .. }) if is_file => *text += &format!("{line}\n"),
+                Some(Step::Run { expected, .. }) => expected.push(line.to_owned()),
+                _ => panic!("no command prints {line}"),
             }
         }
     }
@@ -55,13 +66,14 @@ pub(crate) fn printed(command: &str, folder: &Path) -> String {
 }
 
 #[test]
-fn a_session_has_commands_and_what_they_print() {
-    let text = "x\n```console\n$ one\na\n> b\n$ two <<E\n> t\n>\n> E\n```\n$ no\n```sh\n$ no\n```\n";
-    let expected = [
-        ("one".to_owned(), vec!["a".to_owned(), "> b".to_owned()]),
-        ("two <<E\nt\n\nE".to_owned(), Vec::new()),
-    ];
-    assert_eq!(sessions(text), expected);
+fn steps_are_commands_with_what_they_print_and_files() {
+    let text = "x\n```console\n$ one\na\n$ two\n```\n```c a/b.c\nint\n\n$ x\n```\n$ no\n```sh\n$ no\n```\n";
+    let run = |command: &str, expected: &[&str]| Step::Run {
+        command: command.to_owned(),
+        expected: expected.iter().map(|line| (*line).to_owned()).collect(),
+    };
+    let file = Step::Write { file: "a/b.c".to_owned(), text: "int\n\n$ x\n".to_owned() };
+    assert_eq!(steps(text), [run("one", &["a"]), run("two", &[]), file]);
     let lines = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
     let is_expected =
         |expected: &str, printed: &[&str]| is_as_expected(&lines(expected), printed, |a, b| a == b);

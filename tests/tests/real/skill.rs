@@ -2,7 +2,7 @@
 //!
 //! The sessions run in a copy of the rules' fixtures with one library next to it.
 
-use super::session::{is_as_expected, printed, sessions};
+use super::session::{Step, is_as_expected, printed, steps};
 use deburr_test_support::Scratch;
 use deburr_tests::command::deburr;
 use deburr_tests::toolchain::{repository, require, run};
@@ -22,9 +22,10 @@ fn each_session_prints_what_it_shows() {
     let library = "libcounters.so";
     let committed = repository().join("crates/deburr-cli/tests/data").join(library);
     fs::copy(committed, folder.join(library)).expect("the library is copied");
-    let sessions = sessions(&skill());
-    assert!(sessions.len() > 20, "only {} commands are found", sessions.len());
-    for (command, expected) in sessions {
+    let steps = steps(&skill());
+    assert!(steps.len() > 20, "only {} commands are found", steps.len());
+    for step in steps {
+        let Step::Run { command, expected } = step else { panic!("a file: {step:?}") };
         let printed = printed(&command, &folder);
         let lines: Vec<&str> = printed.lines().collect();
         assert!(

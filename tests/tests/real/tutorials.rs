@@ -1,10 +1,9 @@
 //! The tutorials, `docs/tutorials/`: each is run from its first command to its last, in an empty folder and without a network.
 //!
-//! A tutorial has no other code than sessions and indented lines, so nothing that a reader is told to paste goes untested. Figures that
-//! differ from one machine to the next are compared loosely: addresses, shares, and the versions of gcc and qemu. `…` in a line is
-//! any text.
+//! A fenced block of a tutorial is a session or a file, and all are run; indented lines are for other machines. Figures that differ
+//! from one machine to the next are compared loosely: addresses, shares, and the versions of gcc and qemu. `…` in a line is any text.
 
-use super::session::{is_as_expected, printed, sessions};
+use super::session::{Step, is_as_expected, printed, steps};
 use deburr_test_support::Scratch;
 use deburr_tests::toolchain::{repository, require};
 use std::fs;
@@ -93,7 +92,7 @@ fn figures_are_compared_loosely_and_words_are_not() {
 }
 
 #[test]
-fn every_tutorial_is_run_and_has_no_code_besides_its_sessions() {
+fn every_tutorial_is_run_and_has_no_code_but_its_steps() {
     let folder = repository().join("docs/tutorials");
     let files = fs::read_dir(&folder).expect("the tutorials").map(|entry| entry.expect("a file").file_name());
     let mut names: Vec<String> = files.map(|name| name.to_string_lossy().into_owned()).collect();
@@ -101,24 +100,41 @@ fn every_tutorial_is_run_and_has_no_code_besides_its_sessions() {
     assert_eq!(names, TUTORIALS.map(|(name, _)| format!("{name}.md")));
     for (name, _) in TUTORIALS {
         let text = read(name);
-        let fences: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("```")).collect();
-        let opening: Vec<&str> = fences.iter().step_by(2).copied().collect();
-        assert!(opening.iter().all(|fence| *fence == "```console"), "{name}: {opening:?}");
-        assert!(fences.len().is_multiple_of(2) && opening.len() >= 6, "{name}: {} blocks", opening.len());
-        let silent = text.split("```console\n").skip(1).filter(|block| !block.starts_with("$ "));
-        assert_eq!(silent.count(), 0, "{name}: a block begins without a command");
-        assert!(sessions(&text).iter().filter(|(_, lines)| !lines.is_empty()).count() >= 8, "{name}");
+        let lines: Vec<&str> = text.lines().collect();
+        let fences: Vec<usize> =
+            (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("```")).collect();
+        assert!(fences.len().is_multiple_of(2) && fences.len() >= 12, "{name}: {} fences", fences.len());
+        for at in fences.into_iter().step_by(2) {
+            let info = lines[at]
+                .strip_prefix("```")
+                .unwrap_or_else(|| panic!("{name}:{}: an indented block", at + 1));
+            match info.split_once(' ') {
+                None => {
+                    assert!(info == "console" && lines[at + 1].starts_with("$ "), "{name}:{}: {info}", at + 1)
+                }
+                Some((_, file)) => assert_eq!(lines[at - 2], format!("Write `{file}`:"), "{name}:{}", at + 1),
+            }
+        }
+        let is_shown = |step: &Step| matches!(step, Step::Run { expected, .. } if !expected.is_empty());
+        assert!(steps(&text).iter().filter(|step| is_shown(step)).count() >= 8, "{name}");
     }
 }
 
-/// Runs all commands of a tutorial in one folder.
+/// Does all steps of a tutorial in one folder.
 fn run(name: &str) {
     let (_, tools) = TUTORIALS.into_iter().find(|(other, _)| *other == name).expect("a tutorial");
     tools.iter().for_each(|tool| require(tool));
     let scratch = Scratch::new(&format!("tutorial-{name}"));
     let folder = scratch.join("work");
     fs::create_dir(&folder).expect("a folder");
-    for (command, expected) in sessions(&read(name)) {
+    for step in steps(&read(name)) {
+        let (command, expected) = match step {
+            Step::Run { command, expected } => (command, expected),
+            Step::Write { file, text } => {
+                fs::write(folder.join(file), text).expect("the file can be written");
+                continue;
+            }
+        };
         let printed = printed(&command, &folder);
         let lines: Vec<&str> = printed.trim_end().lines().collect();
         assert!(
