@@ -1,4 +1,4 @@
-"""Programs of docs/cluster.md, with other places in them: what is written there is what is run."""
+"""Programs of docs/how-to/cluster.md, with other places in them: what is written there is what is run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conftest import REPOSITORY
 
 def of(heading: str, source: Path, tables: Path) -> str:
     """The first Python program below a heading."""
-    text = (REPOSITORY / "docs/cluster.md").read_text()
+    text = (REPOSITORY / "docs/how-to/cluster.md").read_text()
     found = re.search(rf"^## {heading}$.*?^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None, heading
     code = found[1]

@@ -113,7 +113,7 @@ def test_measurements_that_say_nothing_are_errors() -> None:
 
 
 def test_the_tutorial_runs(tmp_path: Path) -> None:
-    notebook = nbformat.read(REPOSITORY / "docs/python.ipynb", as_version=4)
+    notebook = nbformat.read(REPOSITORY / "docs/reference/python.ipynb", as_version=4)
     done = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error"]

@@ -196,7 +196,7 @@ def sample(census):
 
 def builds(census):
     lines = ["## How they were built", "", "Packages with findings of the rules about a build, and what these count: calls, or files where a finding is about a file. "
-             "Packages for development, debugging and tests are counted apart, after `+`. [docs/provenance.md](provenance.md) says how the rules were measured.", ""]
+             "Packages for development, debugging and tests are counted apart, after `+`. [docs/explanation/provenance.md](explanation/provenance.md) says how the rules were measured.", ""]
     rows = []
     for rule, title in BUILDS:
         cells = []

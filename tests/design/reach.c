@@ -1,4 +1,4 @@
-/* The worked example of docs/design/reach.md: a constructor that checks for AVX2, and a function that chooses. */
+/* The worked example of docs/explanation/reach.md: a constructor that checks for AVX2, and a function that chooses. */
 #include <cpuid.h>
 
 static int has_avx2;

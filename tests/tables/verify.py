@@ -2,7 +2,7 @@
 
     verify.py DIR REPORT DOCUMENT
 
-DOCUMENT is docs/tables.md: columns, types and fields of the JSON report come from there, as a user has them.
+DOCUMENT is docs/reference/tables.md: columns, types and fields of the JSON report come from there, as a user has them.
 """
 
 import collections

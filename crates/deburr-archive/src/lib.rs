@@ -7,7 +7,7 @@
 //! The crate opens nothing and prints nothing. Indices are read as streams, within limits (`limits.rs`); in memory are only names: what has been
 //! found so far, so that a package appears once and in its newest version. Where an index states size and hash of another, both are
 //! compared while that is read. No signature is verified. Whatever the bytes are, there is an [`Error`] or all of the index, and no
-//! panic. `docs/design/archives.md` has the reasons.
+//! panic. `docs/explanation/archives.md` has the reasons.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]

@@ -1,4 +1,4 @@
-//! The tables of `docs/cpus.md` against the table of CPUs. `DEBURR_RECORD=1` writes them anew.
+//! The tables of `docs/reference/cpus.md` against the table of CPUs. `DEBURR_RECORD=1` writes them anew.
 
 #![cfg(feature = "names")]
 
@@ -30,7 +30,7 @@ fn table(out: &mut String, heading: &str, arch: Arch, kind: CpuKind) {
 
 #[test]
 fn the_page_has_every_row_with_its_source() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cpus.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cpus.md");
     let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let (head, rest) = page.split_once(MARK).expect("the mark");
     let mut expected = String::new();
@@ -44,7 +44,7 @@ fn the_page_has_every_row_with_its_source() {
     } else {
         assert_eq!(
             rest, expected,
-            "DEBURR_RECORD=1 cargo test -p deburr-cpu --features names writes docs/cpus.md anew"
+            "DEBURR_RECORD=1 cargo test -p deburr-cpu --features names writes docs/reference/cpus.md anew"
         );
     }
 }

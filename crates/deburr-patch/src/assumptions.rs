@@ -1,6 +1,6 @@
 //! Patch stage: what is assumed of a file and of what it runs with, where a change is called the same.
 //!
-//! In: nothing. Out: the list that `docs/fix.md` has under *Assumptions*, one sentence each.
+//! In: nothing. Out: the list that `docs/reference/fix.md` has under *Assumptions*, one sentence each.
 
 /// What no proof shows, and every proof rests on.
 pub const ASSUMPTIONS: &[&str] = &[
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_the_same_list() {
-        let page = include_str!("../../../docs/fix.md").replace("\n  ", " ");
+        let page = include_str!("../../../docs/reference/fix.md").replace("\n  ", " ");
         for assumption in ASSUMPTIONS {
             assert!(page.contains(&format!("- {assumption}\n")), "{assumption}");
         }

@@ -8,7 +8,7 @@
 //! [`prove()`] is the gate: two sequences of A64 instructions at one place in, a [`Proof`] or a [`Refusal`]
 //! out. The old sequence holds a load-exclusive and a store-exclusive, the new one a single-copy atomic of
 //! FEAT_LSE. They are compared over every initial value of the 31 general registers, SP, NZCV and the memory
-//! cell. One thing is assumed: that a store-exclusive eventually succeeds. `docs/design/patch.md` follows one
+//! cell. One thing is assumed: that a store-exclusive eventually succeeds. `docs/explanation/patch.md` follows one
 //! example through all stages, and says what no proof shows.
 //!
 //! | module | from | to |

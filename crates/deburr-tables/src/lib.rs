@@ -4,7 +4,7 @@
 //! ([`Rows`] → [`Batches`]), and of these one Parquet file a table ([`Shard`]).
 //!
 //! A column is declared once ([`Column`]): its name, type, unit, meaning, the JSON field that it is, and how a row has it.
-//! docs/tables.md has the same, and a test compares them. Names and types are those of the JSON report, except that counts
+//! docs/reference/tables.md has the same, and a test compares them. Names and types are those of the JSON report, except that counts
 //! are signed numbers of 64 bits, which all readers have.
 //!
 //! Rows are made of one artefact after another, and go out as they fill: no more than [`ROWS_OF_BATCH`] of a table are held,

@@ -73,7 +73,7 @@ class Report:
         return self._complaints
 
     def tables(self) -> dict[str, ArrowTable]:
-        """The rows of `--format parquet`, by table: artefacts, files, functions, findings. docs/tables.md has the columns.
+        """The rows of `--format parquet`, by table: artefacts, files, functions, findings. docs/reference/tables.md has the columns.
 
         Each has `__arrow_c_stream__`: `polars.DataFrame(t)`, `pyarrow.table(t)` and `duckdb.from_arrow(pyarrow.table(t))` take
         it without a copy. Wants `check(..., tables=True)`, as rows take hashes of all input.

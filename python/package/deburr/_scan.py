@@ -57,7 +57,7 @@ def scan(
     config: Path | None = None,
     options: Sequence[str] = (),
 ) -> ScanSummary:
-    """Scans packages into one shard of the tables, as `deburr scan --tables DIR` does: docs/tables.md has the columns.
+    """Scans packages into one shard of the tables, as `deburr scan --tables DIR` does: docs/reference/tables.md has the columns.
 
     packages: an archive (a folder or a URL, as the command takes it), or a list. Of a list, a file has its own path in the tables, and
         `(path, file)` or `(Package(path, …), file)` has another. What is listed and is no package is a failure.

@@ -1,4 +1,4 @@
-//! `.pre-commit-hooks.yaml` and the hook of docs/integrations.md, with the real pre-commit.
+//! `.pre-commit-hooks.yaml` and the hook of docs/how-to/integrations.md, with the real pre-commit.
 
 use crate::fixture::{V1, V3, deburr_wheel, environment, library, path_with_deburr, ran, shown, wheel};
 use deburr_test_support::Scratch;
@@ -64,9 +64,9 @@ fn the_hook_refuses_a_library_that_not_every_machine_runs() {
     assert!(text.contains("error[above-baseline] 1 finding") && text.contains("libscale.so.1"), "{text}");
 }
 
-/// The block of docs/integrations.md that has a hook of its own.
+/// The block of docs/how-to/integrations.md that has a hook of its own.
 fn documented() -> String {
-    let text = fs::read_to_string(repository().join("docs/integrations.md")).unwrap();
+    let text = fs::read_to_string(repository().join("docs/how-to/integrations.md")).unwrap();
     let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut local = blocks.filter(|block| block.contains("repo: local"));
     local.next().expect("a hook of `repo: local`").to_owned()

@@ -32,7 +32,7 @@ fn check_as(scratch: &Scratch, tables: &str, report: &str, paths: &[&str]) -> (P
 fn verify(tools: &Path, scratch: &Scratch, (folder, report): &(PathBuf, PathBuf)) -> String {
     let mut python = Command::new(tools.join("python"));
     python.arg(repository().join("tests/tables/verify.py")).args([folder, report]);
-    let output = ran(python.arg(repository().join("docs/tables.md")).current_dir(scratch.path()));
+    let output = ran(python.arg(repository().join("docs/reference/tables.md")).current_dir(scratch.path()));
     assert!(output.status.success(), "{}", shown(&output));
     shown(&output)
 }

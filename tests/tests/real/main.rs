@@ -10,4 +10,6 @@ mod check;
 mod compare;
 mod fix;
 mod reach;
+mod session;
 mod skill;
+mod tutorials;

@@ -75,7 +75,7 @@ fn broken(folder: &Path, text: &str) -> Vec<String> {
 
 #[test]
 fn documents_point_at_what_exists() {
-    let planted = "# A heading\n[here](#a-heading) [file](README.md) [site](https://example.org/) `docs/fix.md` `scripts/*`\n\
+    let planted = "# A heading\n[here](#a-heading) [file](README.md) [site](https://example.org/) `docs/reference/fix.md` `scripts/*`\n\
                    ```\n[in code](absent.md)\n```\n[gone](docs/absent.md) [gone](README.md#absent) [gone](#absent)\n\
                    `scripts/absent` `absent.csv`\n";
     let expected = ["docs/absent.md", "README.md#absent", "#absent", "scripts/absent", "absent.csv"];

@@ -6,6 +6,7 @@ mod imports;
 mod links;
 mod names;
 mod planted;
+mod prose;
 
 use imports::Imports;
 use std::collections::{BTreeMap, BTreeSet};

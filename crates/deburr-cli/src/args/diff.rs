@@ -37,7 +37,7 @@ The first respect in which the builds differ decides whether NEW is worse:
 answers (with a baseline), higher levels, errors, what loaders refuse, largest
 pages, floating-point arithmetic, unoptimised code, instrumentation, warnings,
 assertions, vector instructions, interposable calls, debug information, notes.
-Findings below --fail-on do not count. docs/diff.md has the bounds.
+Findings below --fail-on do not count. docs/reference/diff.md has the bounds.
 
 deburr.toml holds as it does for check: findings that it allows are none in
 either build.

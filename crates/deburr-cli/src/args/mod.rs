@@ -91,7 +91,7 @@ pub(crate) enum Verb {
   deburr cpu --format json
   deburr check --target native ./server          check for this very machine
   deburr check --baseline raspberrypi4 ./server
-      and for a board (sources: docs/cpus.md)")]
+      and for a board (sources: docs/reference/cpus.md)")]
     Cpu {
         /// Output format
         #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -80,7 +80,7 @@ impl Aspect {
 }
 
 /// Assertions that make a build worse if it had hardly any, and the factor. A released library that gains features gains some: of 91
-/// consecutive releases on PyPI, none came to ten from hardly any (docs/diff.md).
+/// consecutive releases on PyPI, none came to ten from hardly any (docs/reference/diff.md).
 const LEAST_ASSERTIONS: u64 = 10;
 const FACTOR: u64 = 8;
 /// Overflow checks: one is in code that asks for it.

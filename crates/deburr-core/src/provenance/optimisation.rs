@@ -2,7 +2,7 @@
 //!
 //! In: an image and its functions. Out: [`Optimisation`]: stretches of neighbouring functions that were compiled at -O0, as Rust's
 //! `dev` profile, or by `go build -gcflags='-N -l'`. Each function's first instructions give a likelihood ([`FrameUse`]), and
-//! neighbours are judged together ([`stretches`]). `docs/provenance.md` has what the rates were measured on.
+//! neighbours are judged together ([`stretches`]). `docs/explanation/provenance.md` has what the rates were measured on.
 
 use super::frame::FrameUse;
 use super::source::Source;

@@ -2,7 +2,7 @@
 //!
 //! In: an image and its program. Out: [`Surroundings`]. It answers for each site whether something enters it
 //! except at its start, which registers are dead after it, who relies on its monitor, and what else a barrier
-//! orders. Each answer may refuse too much, never too little; `docs/fix.md`, *Assumptions*, says what it
+//! orders. Each answer may refuse too much, never too little; `docs/reference/fix.md`, *Assumptions*, says what it
 //! assumes.
 //!
 //! | file | answers |

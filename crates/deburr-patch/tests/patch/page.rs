@@ -1,4 +1,4 @@
-//! What `docs/design/patch.md` says is so: its files are there, its instructions are what their text says, and its example is
+//! What `docs/explanation/patch.md` says is so: its files are there, its instructions are what their text says, and its example is
 //! proven or refused as it says.
 
 use super::Sequence;
@@ -10,7 +10,7 @@ use deburr_cpu::Arch;
 use deburr_patch::prove;
 use std::path::Path;
 
-const PAGE: &str = include_str!("../../../../docs/design/patch.md");
+const PAGE: &str = include_str!("../../../../docs/explanation/patch.md");
 
 /// One instruction, after a check that its text is what it disassembles to: `885ffc40 ldaxr w0, [x2]`.
 fn instruction(at: u64, text: &str) -> u32 {

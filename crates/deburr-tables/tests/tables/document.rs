@@ -1,10 +1,10 @@
-//! docs/tables.md has every column as the code has it; `DEBURR_BLESS=1` writes that part of it anew.
+//! docs/reference/tables.md has every column as the code has it; `DEBURR_BLESS=1` writes that part of it anew.
 
 use deburr_tables::{Column, QUERIES, Table, columns};
 use std::collections::BTreeSet;
 use std::fs;
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tables.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/tables.md");
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deburr-cli/src/schema.json");
 const BEGIN: &str = "cargo test -p deburr-tables document. -->\n";
 const END: &str = "\n## Queries\n";
@@ -31,7 +31,7 @@ fn described() -> String {
 
 fn listed() -> String {
     let row = |query: &deburr_tables::Query| {
-        let file = format!("../crates/deburr-tables/queries/{}.sql", query.name);
+        let file = format!("../../crates/deburr-tables/queries/{}.sql", query.name);
         format!("| [`{}`]({file}) | {} |\n", query.name, query.title())
     };
     QUERIES.iter().map(row).collect()

@@ -1,4 +1,4 @@
-//! The table of `docs/evidence.md`, row by row: the rule finds the fact in the program that has it, and nothing in the one
+//! The table of `docs/explanation/evidence.md`, row by row: the rule finds the fact in the program that has it, and nothing in the one
 //! that has not.
 
 use deburr_tests::command::deburr;
@@ -24,7 +24,8 @@ fn quoted(cell: &str) -> Vec<String> {
 }
 
 fn facts() -> Vec<Fact> {
-    let text = fs::read_to_string(repository().join("docs/evidence.md")).expect("docs/evidence.md");
+    let text = fs::read_to_string(repository().join("docs/explanation/evidence.md"))
+        .expect("docs/explanation/evidence.md");
     let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
     let fact = |row: &str| {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();

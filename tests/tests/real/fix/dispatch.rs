@@ -1,4 +1,4 @@
-//! The auditor of docs/fix.md, which takes a rewritten library where the CPU has LSE: as it stands there, compiled and run.
+//! The auditor of docs/reference/fix.md, which takes a rewritten library where the CPU has LSE: as it stands there, compiled and run.
 //!
 //! The library is one with exclusive loops, and its rewritten form; qemu-user is the CPU with LSE and the one without.
 
@@ -16,7 +16,8 @@ const SIGILL: i32 = 4;
 
 /// The C code of the document.
 fn auditor() -> String {
-    let document = fs::read_to_string(repository().join("docs/fix.md")).expect("docs/fix.md");
+    let document =
+        fs::read_to_string(repository().join("docs/reference/fix.md")).expect("docs/reference/fix.md");
     let (_, code) = document.split_once("```c\n").expect("a block of C");
     code.split_once("\n```").expect("the end of the block").0.to_owned()
 }

@@ -1,4 +1,4 @@
-//! The worked example of `docs/design/reach.md`: its listing is objdump's where gcc is the version that the page names, and
+//! The worked example of `docs/explanation/reach.md`: its listing is objdump's where gcc is the version that the page names, and
 //! its verdict is deburr's by any version.
 
 use deburr_tests::command::check;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn page() -> String {
-    fs::read_to_string(repository().join("docs/design/reach.md")).expect("the page")
+    fs::read_to_string(repository().join("docs/explanation/reach.md")).expect("the page")
 }
 
 /// The compiler, its version and its options, as the page has them: "gcc 12 makes this of … (`-O3 -shared -fPIC`)".

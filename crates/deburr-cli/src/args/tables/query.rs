@@ -11,8 +11,8 @@ use std::path::PathBuf;
   deburr query --sql who-gains tables/
       only print the SQL, for another program or to change it
 
-The tables are those of deburr check --format parquet=DIR; docs/tables.md
-describes their columns.
+The tables are those of deburr check --format parquet=DIR;
+docs/reference/tables.md describes their columns.
 
 Exit status: 0 done, 2 it could not be run.")]
 pub(crate) struct RunQuery {

@@ -404,7 +404,7 @@ fn are_other_programs(header: &Header) -> bool {
 
 /// Warns where a difference is proven that no other layout need have.
 fn warn_of_placement(comparison: &mut Comparison) {
-    /// Twice the standard deviation that layouts alone make in small programs (docs/compare.md, "Placement").
+    /// Twice the standard deviation that layouts alone make in small programs (docs/reference/compare.md, "Placement").
     const PLACEMENT: f64 = 0.06;
     let is_proven = matches!(comparison.outcome(), Outcome::Better | Outcome::Worse);
     if is_proven && comparison.change().0.abs() < PLACEMENT {

@@ -18,7 +18,7 @@ int main(int count, char **words) {
 }
 ";
 
-/// As docs/compare.md has it, for a linker that is called so.
+/// As docs/reference/compare.md has it, for a linker that is called so.
 fn makefile(linker: &str, shuffle: &str) -> String {
     format!(
         "relink:\n\tgcc -fuse-ld={linker} -Wl,{shuffle} -o server-$(DEBURR_SIDE) server-$(DEBURR_SIDE).o\n\
