@@ -1,4 +1,4 @@
-"""`census check`: packages → tables by `deburr scan`, and tables → docs/census/results.json by SQL.
+"""`census check`: packages → tables by `deburr scan`, and tables → docs/results/census/results.json by SQL.
 
 What has not changed since the last time is not checked again; the queries take the latest run of each package.
 """

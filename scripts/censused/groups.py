@@ -1,6 +1,6 @@
 """The four groups of packages and their lists: which packages, in which version, with which bytes.
 
-A list is docs/census/GROUP.tsv, with a line for each package: name, version, SHA-256, and how it was chosen.
+A list is docs/results/census/GROUP.tsv, with a line for each package: name, version, SHA-256, and how it was chosen.
 """
 
 import csv
@@ -10,7 +10,7 @@ import os
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LISTS = os.path.join(ROOT, "docs", "census")
+LISTS = os.path.join(ROOT, "docs", "results", "census")
 RESULTS = os.path.join(LISTS, "results.json")
 COLUMNS = ["name", "version", "sha256", "chosen"]
 

@@ -1,10 +1,12 @@
-"""`census page`: docs/census/results.json → docs/census.md and the charts beside the file. The same figures give the same bytes.
+"""`census page`: docs/results/census/results.json → docs/results/census.md, its charts and its tables. The same figures give the same bytes.
 
-What was read by eye is in docs/census/readings.tsv: group, package, file, address, rule, whether it is right, and why.
+What was read by eye is in docs/results/census/readings.tsv: group, package, file, address, rule, whether it is right, and why.
 """
 
+import collections
 import csv
 import os
+import re
 
 from censused import chart, groups, results
 from censused.groups import GROUPS, LISTS
@@ -12,7 +14,7 @@ from censused.groups import GROUPS, LISTS
 ARM = [group for group in GROUPS if group.isa == "aarch64"]
 X86 = [group for group in GROUPS if group.isa == "x86_64"]
 CLASSES = ["outlined", "mixed", "LL/SC only", "LSE", "none"]
-RULES = "../crates/deburr-core/pages"
+RULES = "../../crates/deburr-core/pages"
 # Rules with what a chart calls their findings, and whether only warnings and errors count.
 FOUND = [
     ("llsc-loop", "LL/SC loops with no LSE path", True),
@@ -44,9 +46,34 @@ BUILDS = [
 def write(folder):
     figures = results.load()
     os.makedirs(os.path.join(folder, "census"), exist_ok=True)
-    for name, content in {**charts(figures), "../census.md": "\n".join(page(figures)) + "\n"}.items():
+    files = {**charts(figures), **tables(figures), "../census.md": "\n".join(page(figures)) + "\n"}
+    for name, content in files.items():
         with open(os.path.join(folder, "census", name), "w", encoding="utf-8") as out:
             out.write(content)
+
+
+def tables(figures):
+    """What the page has no room for: a row for each package, as tab-separated values."""
+    census = Census(figures["census"])
+    worst = [[row["group"], "unoptimised-code", row["package"], f"{row['percent_of_code']:.1f} % of code"] for row in census.figures["unoptimised"]]
+    worst += [[row["group"], row["rule"], row["package"], f"{row['counted']} calls"] for row in census.figures["top-builds"] if row["counted"]]
+    worst += [[row["group"], rule, row["package"], f"{row['findings']} findings"] for rule, _, is_strict in FOUND
+              for row in census.figures["top-strict" if is_strict else "top-any"] if row["rule"] == rule]
+    return {
+        "worst.tsv": separated(["group", "rule", "package", "number"], worst),
+        "refused.tsv": separated(["group", "rule", "package", "severity", "files", "example"], columns(census.figures["refused"], "group rule package severity files example")),
+        "exceeded.tsv": separated(["group", "package", "files", "findings", "example"], columns(census.figures["exceeded"], "group package files findings example")),
+        "not-checked.tsv": separated(["group", "reason", "packages", "files"], columns(census.figures["not-checked"], "group error packages files")),
+        "gains.tsv": separated(list(figures["levels"]["gains"][0]), [list(row.values()) for row in figures["levels"]["gains"]]),
+    }
+
+
+def columns(rows, names):
+    return [["" if row[name] is None else row[name] for name in names.split()] for row in rows]
+
+
+def separated(head, rows):
+    return "".join("\t".join(str(cell).replace("\t", " ") for cell in row) + "\n" for row in [head, *rows])
 
 
 def share(part, whole):
@@ -65,11 +92,6 @@ def table(head, rows):
     """A table of Markdown; what follows the first column is numbers where its heading ends with `:`."""
     lines = ["| " + " | ".join(name.rstrip(":") for name in head) + " |", "|" + "|".join("---:" if name.endswith(":") else "---" for name in head) + "|"]
     return [*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)]
-
-
-def named(function):
-    """A function's name, short enough for a table."""
-    return f"`{function if len(function) <= 60 else function[:59] + '…'}`" if function else "no name"
 
 
 class Census:
@@ -127,11 +149,11 @@ def page(figures):
     checked, [run] = sum(row["checked"] for row in census.packages.values()), census.figures["runs"]
     days = run["first"] if run["first"] == run["last"] else f"{run['first']} to {run['last']}"
     lines = [f"# What {checked:,} packages hold", "",
-             f"`scripts/census` wrote this page and its charts from [results.json](census/results.json): deburr {run['tool_version']} on {checked:,} packages ({days}), tables by "
-             "`deburr scan --baseline claim`, and figures from these by the [SQL](../scripts/censused/sql) of the census. "
-             "A share is one of the packages that hold code of the architecture. It says what code is there, and nothing about its speed.", ""]
+             f"`scripts/census page` writes this page, its charts and its tables from [results.json](census/results.json): deburr {run['tool_version']} checked {checked:,} packages ({days}). "
+             "`deburr scan --baseline claim` wrote tables, and the [SQL](../../scripts/censused/sql) of the census counted them. "
+             "A share is one of the packages that hold code of the architecture. It says what the code is, and nothing about its speed.", ""]
     lines += [*summary(census, figures["levels"]["gains"]), ""]
-    for part in (sample, builds, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye(), lambda census: again()):
+    for part in (sample, builds, atomics, rules, levels, compilers, lambda census: gains(figures["levels"]), lambda census: read_by_eye()):
         lines += [*part(census), ""]
     return lines[:-1]
 
@@ -169,9 +191,9 @@ def summary(census, gains):
             f"- `yield` in spin loops, which most cores ignore: {shares(of('yield-in-spin-loop', True), ARM)}.",
             f"- Frames of Go before 1.24 are in {of('split-frame-reload', False)(ARM[0])} packages of Debian, of {go} with Go code, and in "
             f"{of('split-frame-reload', False)(ARM[1])} wheels.",
-            f"- Code after a check of the CPU: {shares(lambda group: sum(row['packages'] for row in census.rows('guarded', group)), GROUPS)}. On AArch64 that is LSE in helpers, for the most.",
-            f"- Code above what the package promises, with no check, was found in {shares(of('claim-exceeded', True), GROUPS)}. Of {len(exceeded)} "
-            f"places that were read, {exceeded.count('yes')} are so; places where the analysis has since found the check are not among them.",
+            f"- Code after a check of the CPU: {shares(lambda group: sum(row['packages'] for row in census.rows('guarded', group)), GROUPS)}. On AArch64 most of it is LSE in helpers.",
+            f"- Code above what the package promises, with no check, was found in {shares(of('claim-exceeded', True), GROUPS)}. {exceeded.count('yes')} of {len(exceeded)} "
+            f"places that were read are right; places where the analysis has since found the check are not among them.",
             f"- Of {len(gains)} projects that were built for x86-64-v3 as well, half have at least {shares_of_code[len(shares_of_code) // 2]:.0f} % of their code in functions that then use "
             "256-bit vectors or bit manipulation."]
 
@@ -190,13 +212,18 @@ def sample(census):
               "- PyPI: projects with native code among the 5,000 most downloaded, picked by hand from the top, that have wheels of CPython 3.11 or its stable "
               "ABI for both architectures. PyTorch, TensorFlow, Triton, XGBoost, Ray and bitsandbytes are left out for their size.", "",
               "Packages without code are kept in the lists: they hold scripts, data, or programs of another architecture alone."]
-    missing = [f"{row['files']} files of {group.title} ({row['error']})" for group in GROUPS for row in census.rows("not-checked", group)]
-    return lines + (["", "Not checked: " + "; ".join(missing) + "."] if missing else [])
+    missing = collections.Counter()
+    for row in census.figures["not-checked"]:
+        missing[re.sub(r"(, [\d,]+ bytes.*)?: not .*", "", row["error"])] += row["files"]
+    counted = ", ".join(f"{reason} {files:,}" for reason, files in missing.most_common())
+    return lines + (["", f"Files that were not checked ([not-checked.tsv](census/not-checked.tsv)): {counted}."] if missing else [])
 
 
 def builds(census):
     lines = ["## How they were built", "", "Packages with findings of the rules about a build, and what these count: calls, or files where a finding is about a file. "
-             "Packages for development, debugging and tests are counted apart, after `+`. [docs/explanation/provenance.md](explanation/provenance.md) says how the rules were measured.", ""]
+             "Packages for development, debugging and tests are counted apart, after `+`. [docs/explanation/provenance.md](../explanation/provenance.md) says how the rules were measured. "
+             "[worst.tsv](census/worst.tsv) has the packages with most of them, and with most findings of the other rules. "
+             "[refused.tsv](census/refused.tsv) has the files that a loader refuses or may refuse, or that larger pages stop.", ""]
     rows = []
     for rule, title in BUILDS:
         cells = []
@@ -206,23 +233,7 @@ def builds(census):
             extra = f" + {apart}" if apart else ""
             cells.append(f"{packages} ({percent(packages, census.whole(group))}){extra}, {what}" if packages + apart else "-")
         rows.append([f"[{rule}]({RULES}/{rule}.md)", title, *cells])
-    lines += [*table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows), "", "Packages with unoptimised code, and its share of all code of the package:", ""]
-    rows = []
-    for group in GROUPS:
-        worst = [f"{row['package']} {row['percent_of_code']:.1f} %" for row in census.rows("unoptimised", group)]
-        if worst:
-            rows.append([group.title, ", ".join(worst)])
-    lines += [*table(["list", "packages"], rows), "", "The packages with most calls:", ""]
-    rows = []
-    for rule, _ in BUILDS:
-        for group in GROUPS:
-            worst = [row for row in census.rows("top-builds", group) if row["rule"] == rule and row["counted"]]
-            if worst:
-                rows.append([f"`{rule}`", group.title, ", ".join(f"{row['package']} {row['counted']:,}" for row in worst)])
-    lines += [*table(["rule", "list", "packages"], rows), "", "Files that a loader refuses or may refuse, that larger pages stop, and the like:", ""]
-    rows = [[f"`{row['rule']}`", group.title, row["package"], row["severity"], row["files"], row["example"].replace("|", "\\|")]
-            for group in GROUPS for row in census.rows("refused", group)]
-    return lines + table(["rule", "list", "package", "severity", "files:", "one of them"], rows)
+    return lines + table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows)
 
 
 def atomics(census):
@@ -253,14 +264,7 @@ def rules(census):
             packages, findings = census.found(group, rule, is_strict)
             cells.append(f"{packages} ({percent(packages, census.whole(group))}), {findings:,}" if packages else "-")
         rows.append([f"[{rule}]({RULES}/{rule}.md)", title, *cells])
-    lines += [*table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows), "", "The packages with most of them:", ""]
-    rows = []
-    for rule, _, is_strict in FOUND:
-        for group in GROUPS:
-            worst = [row for row in census.rows("top-strict" if is_strict else "top-any", group) if row["rule"] == rule]
-            if worst:
-                rows.append([f"`{rule}`", group.title, ", ".join(f"{row['package']} {row['findings']:,}" for row in worst[:8])])
-    return lines + table(["rule", "list", "packages"], rows)
+    return lines + table(["rule", "finds", *(group.title + ":" for group in GROUPS)], rows)
 
 
 def levels(census):
@@ -279,11 +283,8 @@ def levels(census):
         most = ", ".join(f"{row['feature']} {row['packages']} ({row['guarded']}, {row['required']})" for row in census.rows("features", group)[:10])
         unknown = census.row("unknown", group) or {"packages": 0, "functions": 0}
         rows.append([group.title, most, f"{unknown['packages']}, {unknown['functions']:,} functions"])
-    lines += [*table(["list", "feature: packages (with a check, without)", "packages with unknown functions:"], rows), "",
-              "Packages that need more than they promise (`claim-exceeded`, errors):", ""]
-    rows = [[group.title, row["package"], row["files"], number(row["findings"]), named(row["example"])]
-            for group in GROUPS for row in census.rows("exceeded", group)]
-    return lines + table(["list", "package", "files:", "findings:", "one of them"], rows)
+    lines += [*table(["list", "feature: packages (with a check, without)", "packages with unknown functions:"], rows), ""]
+    return lines + ["[exceeded.tsv](census/exceeded.tsv) has the packages that need more than they promise (`claim-exceeded`, errors)."]
 
 
 def compilers(census):
@@ -297,14 +298,13 @@ def gains(figures):
     rows = figures["gains"]
     chosen = sum(1 for row in rows if row["chosen_at_run_time"])
     lines = ["## Who would gain", "", f"{len(rows)} projects in C and C++, from Debian's sources, built twice by `{figures['compiler']}` with `{figures['flags']}`, LEVEL being "
-             "`x86-64` and `x86-64-v3`, compared by `deburr diff`. Counted are functions whose vectors are of 256 bits in the second build and narrower or absent in "
+             "`x86-64` and `x86-64-v3`, compared by `deburr diff`. The chart counts functions whose vectors are of 256 bits in the second build and narrower or absent in "
              "the first, and functions with bit manipulation (BMI1, BMI2, LZCNT, MOVBE) that had none. What changes is the code; whether a program runs faster is a "
              "question for `deburr compare`.", "", "![Share of code in functions that use more at x86-64-v3](census/gains.svg)", "",
              f"*chosen*: functions of the first build that it provably enters only after a check of the CPU, in {chosen} projects. They are no gain. What they replace is counted "
-             "if it changes, so that the share is an upper limit there. A function counts as a whole, with one such instruction as with a hundred.", ""]
-    cells = [[row["package"], row["version"], number(row["functions"]), row["wide_functions"], row["arithmetic_functions"], row["bit_functions"], f"{row['percent_of_functions']:.1f} %",
-              f"{row['percent_of_code']:.1f} %", f"{row['percent_wide']:.1f} %", row["chosen_at_run_time"]] for row in rows]
-    return lines + table(["project", "version", "functions:", "256 bits:", "of these, arithmetic:", "bit manipulation:", "of functions:", "of code:", "of code, 256 bits:", "chosen:"], cells)
+             "if it changes, so that the share is an upper limit there. A function counts as a whole, with one such instruction as with a hundred. "
+             "[gains.tsv](census/gains.tsv) has the figures of each project."]
+    return lines
 
 
 def readings():
@@ -316,19 +316,7 @@ def read_by_eye():
     read, rules = readings(), {}
     for row in read:
         rules.setdefault(row["rule"], {"yes": 0, "no": 0, "open": 0, "missed": 0})[row["right"]] += 1
-    titles = {group.name: group.title for group in GROUPS}
-    lines = ["## Findings read by eye", "", f"{len(read)} places were read in `objdump -d`. They are no random sample: of each rule some were taken, and of `claim-exceeded` one of each of "
+    lines = ["## Findings read by eye", "", f"{len(read)} places were read in `objdump -d` ([readings.tsv](census/readings.tsv)). They are not a random sample: some of each rule were taken, and of `claim-exceeded` one of each of "
              "many packages, because there an error weighs most. *Right*: the code is there, and does what the finding says. Where the place is *all*, places "
              "in a file were counted a second time, by `objdump`; *missed* is what a rule did not find.", ""]
-    lines += [*table(["rule", "read:", "right:", "wrong:", "open:", "missed:"], [[f"`{rule}`", sum(counts.values()), *counts.values()] for rule, counts in sorted(rules.items())]), ""]
-    rows = [[titles[row["group"]], row["package"], f"`{row['file']}` {row['svma']}", f"`{row['rule']}`", row["right"], row["why"]] for row in read]
-    return lines + table(["list", "package", "place", "rule", "right", "what is there"], rows)
-
-
-def again():
-    return ["## Again", "", "```sh", "scripts/census fetch     # what is listed: a few GB in target/census", "scripts/census check     # tables and results.json; needs the Python module duckdb",
-            "scripts/census sample    # 48 packages, drawn with a seed, compared with found.tsv",
-            "scripts/census levels    # builds the projects; needs gcc, cmake, make, autoconf, libtool, nasm, and sources of Debian",
-            "scripts/census page      # this page and its charts, from results.json alone", "```", "",
-            "Debian's packages come from the machine's own sources. An update replaces packages there: with sources of snapshot.debian.org for November 2026 the "
-            "listed bytes can be had again, and `fetch --renew` writes lists of the versions of today."]
+    return lines + table(["rule", "read:", "right:", "wrong:", "open:", "missed:"], [[f"`{rule}`", sum(counts.values()), *counts.values()] for rule, counts in sorted(rules.items())])

@@ -1,4 +1,4 @@
-"""Tables → figures: runs the SQL of scripts/censused/sql by DuckDB and keeps what it answers in docs/census/results.json.
+"""Tables → figures: runs the SQL of scripts/censused/sql by DuckDB and keeps what it answers in docs/results/census/results.json.
 
 The file has one part for each step, `census` and `levels`, and each part one list of rows for each query, named as its file.
 """

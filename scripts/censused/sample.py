@@ -1,6 +1,6 @@
 """`census sample`: some packages of each list, drawn with a seed, checked anew, and compared with what the census found in them.
 
-docs/census/found.tsv has the findings of each package by rule and severity. A package that the distribution no longer has is left out and
+docs/results/census/found.tsv has the findings of each package by rule and severity. A package that the distribution no longer has is left out and
 named.
 """
 

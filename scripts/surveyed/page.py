@@ -1,4 +1,4 @@
-"""The pages that scripts/survey writes: how often each rule is right, functions by verdict, unknown ones by cause, and each file."""
+"""The tables that scripts/survey writes: how often each rule is right, functions by verdict, unknown ones by cause, and each file."""
 
 import collections
 import datetime
@@ -6,13 +6,8 @@ import platform
 
 from surveyed.fetch import ROOT, run
 from surveyed.rules import ELFX86EXTS, OTHERS, judge
-from surveyed.truth import CPUS
 
 VERDICTS = ["required", "under-guarded", "covered", "unknown", "presumed", "guarded", "unreached"]
-
-
-def share(part, whole):
-    return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 def tally(rows, rule):
@@ -41,57 +36,46 @@ def revision():
     return run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]).stdout.strip() + (" and changes" if dirty else "")
 
 
-def page(rows, left_out, program, title, introduction, others, of=None):
+def table(comments, head, rows):
+    """A table of tab-separated values. Lines of `#` before its head say when and by which programs it was measured, and its sums."""
+    return [*(f"# {comment}" for comment in comments), "\t".join(head), *("\t".join(str(cell) for cell in row) for row in rows)]
+
+
+def page(rows, left_out, program, option, others, of=None):
     qemu = run(["qemu-x86_64", "--version"]).stdout.split("\n")[0]
     tools = [run([program, "--version"]).stdout.strip() + f" ({of or revision()})", qemu, platform.platform()]
     if others:
         tools[1:1] = [run([ELFX86EXTS, "--version"]).stdout.strip(), run(["objdump", "--version"]).stdout.split("\n")[0]]
     rules = [*(OTHERS if others else []), "deburr"]
-    lines = [f"# {title}", "", f"Measured on {datetime.date.today()} by `scripts/survey`: {', '.join(tools)}.", "", *introduction, "",
-             "What a file truly needs rests on one of three:", "",
-             "- *run*: it was loaded and used under `qemu-x86_64 -cpu " + ", ".join(cpu for _, cpu in CPUS["x86_64"]) + "` in turn, or `qemu-aarch64 -cpu "
-             + ", ".join(cpu for _, cpu in CPUS["aarch64"]) + "`. The first CPU is named on which it does not die with SIGILL.",
-             "- *loaded*: the same with the loading alone. All static constructors run, the functions do not.",
-             "- *stated*: with the reason.", "",
-             "A run shows only that the used part runs. `cortex-a53` has CRC-32 and AES, so that code which needs only these runs on it. A right level does "
-             "not mean that each function is judged rightly: features outside the levels (RTM, AES) do not move it.", ""]
-    if others:
-        lines += ["The rules:", "",
-                  "- *ELF note*: the level in `GNU_PROPERTY_X86_ISA_1_NEEDED` as auditwheel reads it, silent without one.",
-                  "- *AVX, no cpuid*: AVX instructions and no `cpuid` in the file mean v3, anything else less (counted right for v1 and v2 alike).",
-                  "- *elfx86exts*: the level of the extensions that it lists.", "- *deburr*: `files[].level`.", "", "Only deburr reads AArch64.", ""]
-    lines += ["deburr counts as silent where the level is too low but functions are left `unknown`, or where it took longer than ten minutes.", "",
-              "| rule | level right | too high | too low | silent |", "|---|---:|---:|---:|---:|"]
+    measured = f"Measured on {datetime.date.today()} by scripts/survey{option}: {', '.join(tools)}."
+    comments = [measured, *sums(rows, rules), *functions(rows), settled(rows)]
+    comments += [f"Left out, because the distribution has another version by now: {reason}." for reason in left_out]
+    return table(comments, ["file", "package", "architecture", "needs", "rests on", *rules, "deburr's functions"], files(rows, rules))
+
+
+def sums(rows, rules):
     for rule in rules:
         counted = tally(rows, rule)
-        lines.append(f"| {rule} | {counted['right']} | {counted['high']} | {counted['low']} | {counted['silent']} |")
-    lines += ["", *functions(rows), "", *files(rows, rules)]
-    if left_out:
-        lines += ["", "Left out, because the distribution has another version by now:", "", *(f"- {reason}" for reason in left_out)]
-    return lines
+        yield f"{rule}: level right {counted['right']}, too high {counted['high']}, too low {counted['low']}, silent {counted['silent']}."
 
 
 def functions(rows):
     verdicts, causes = totals(rows)
-    whole = sum(verdicts.values())
-    lines = [f"{whole:,} functions need more than the first level:", "", "| verdict | functions | share |", "|---|---:|---:|"]
-    lines += [f"| `{verdict}` | {verdicts[verdict]:,} | {share(verdicts[verdict], whole)} |" for verdict in VERDICTS if verdicts[verdict]]
-    lines += ["", "The unknown ones by cause (`because` in JSON), with the files that have most of them:", "",
-              "| cause | functions | share of all | files |", "|---|---:|---:|---|"]
-    for cause, count in causes.most_common():
-        most = sorted((row for row in rows if row.digest and row.digest["causes"].get(cause)), key=lambda row: -row.digest["causes"][cause])
-        named = ", ".join(f"{row.file.split('.')[0]} {row.arch} {row.digest['causes'][cause]}" for row in most[:4])
-        lines.append(f"| {cause} | {count:,} | {share(count, whole)} | {named} |")
-    return lines
+    counted = ", ".join(f"{verdict} {verdicts[verdict]:,}" for verdict in VERDICTS if verdicts[verdict])
+    yield f"{sum(verdicts.values()):,} functions need more than the first level: {counted}."
+    if causes:
+        yield "Unknown by cause: " + ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common()) + "."
+
+
+def settled(rows):
+    count = sum(1 for row in rows if row.digest and judge(row.truth, row.answers["deburr"]) == "right" and not row.digest["verdicts"].get("unknown"))
+    return f"Of deburr's right answers, {count} have no function left unknown."
 
 
 WORDS = {"right": "right", "silent": "silent", "high": "too high", "low": "too low"}
 
 
 def files(rows, rules):
-    settled = sum(1 for row in rows if row.digest and judge(row.truth, row.answers["deburr"]) == "right" and not row.digest["verdicts"].get("unknown"))
-    lines = [f"Of deburr's right answers, {settled} have no function left `unknown`.", "",
-             "| file | from | needs | rests on | " + " | ".join(rules) + " | deburr's functions |", "|---|---|---|---|" + "---|" * (len(rules) + 1)]
     for row in rows:
         cells = []
         for rule in rules:
@@ -100,5 +84,4 @@ def files(rows, rules):
             cells.append(WORDS[result] + (f" ({answer})" if result in ("high", "low") else ""))
         found = row.digest["verdicts"] if row.digest else {}
         counts = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in VERDICTS if found.get(verdict))
-        lines.append(f"| {row.file} | {row.source}, {row.arch} | {row.truth} | {row.evidence} | " + " | ".join(cells) + f" | {counts} |")
-    return lines
+        yield [row.file, row.source, row.arch, row.truth, row.evidence, *cells, counts]

@@ -57,8 +57,8 @@ REPORTS = [
          "pyperscan: not on core2"),
     Case(wheel("x86_64", "pyperscan==0.2.2", "**/*.so", use="import pyperscan; pyperscan.BlockDatabase(pyperscan.Pattern(b'foo.*'))"), "x86-64-v2", "runs",
          "pyperscan: not on core2"),
-    Case(wheel("x86_64", "polars-runtime-32==2.1.0", "**/*.so", use=LOADED), "x86-64-v2", "dies", "survey.md"),
-    Case(wheel("x86_64", "scann==1.4.2", "scann/**/scann_pybind.so", use=LOADED), "nehalem", "dies", "survey.md"),
+    Case(wheel("x86_64", "polars-runtime-32==2.1.0", "**/*.so", use=LOADED), "x86-64-v2", "dies", "survey.tsv"),
+    Case(wheel("x86_64", "scann==1.4.2", "scann/**/scann_pybind.so", use=LOADED), "nehalem", "dies", "survey.tsv"),
     Case(wheel("x86_64", "parasail==1.3.4", "**/libparasail.so"), "x86-64-v1", "runs", "levels.tsv",
          "13 documented calls run on Opteron_G1"),
     Case(Subject("aarch64", "mvn", "org.rocksdb:rocksdbjni:6.11.4", "**/librocksdbjni-linux-aarch64-musl.so"), "raspberrypi4", "dies", "rocksdb#7363",
@@ -89,13 +89,6 @@ def of_levels(path=LEVELS):
         yield Case(subject, level, "runs", name, how)
         if below:
             yield Case(subject, below, "dies", name, how)
-
-
-def rule_of(path):
-    """How the files of a list were drawn: its comments after the first line."""
-    with open(path, encoding="utf-8") as file:
-        lines = [line[1:].strip() for line in file if line.startswith("#")]
-    return " ".join(lines[1:])
 
 
 def of_source(source, pattern, level):

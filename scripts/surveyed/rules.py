@@ -72,7 +72,7 @@ def report(program, path):
 
 
 def digest(file):
-    """What the pages show of it: the level, functions by verdict, the unknown ones by cause."""
+    """What the tables show of it: the level, functions by verdict, the unknown ones by cause."""
     verdicts = collections.Counter(function["reach"] for function in file["isa_functions"])
     causes = collections.Counter(function.get("because", "none given") for function in file["isa_functions"] if function["reach"] == "unknown")
     return {"level": short(file["level"]), "verdicts": dict(verdicts), "causes": dict(causes)}

@@ -1,4 +1,6 @@
-//! The census: its page and charts are what `scripts/census page` makes of `docs/census/results.json`, and its lists are whole.
+//! The census: its page, charts and tables are what `scripts/census page` makes of its results, and its lists are whole.
+//!
+//! In: `docs/results/census/results.json` and the lists next to it. Out: files that differ from what the script writes.
 
 use crate::{entries, read, repository};
 use serde_json::Value;
@@ -8,7 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 fn census() -> PathBuf {
-    repository().join("docs/census")
+    repository().join("docs/results/census")
 }
 
 fn results() -> Value {
@@ -29,7 +31,7 @@ fn page(results: &str) -> TempDir {
         .filter(|path| path.is_file())
         .for_each(|path| copied(path));
     copied(&census().join("readings.tsv"));
-    std::fs::write(folder.path().join("docs/census/results.json"), results).unwrap();
+    std::fs::write(folder.path().join("docs/results/census/results.json"), results).unwrap();
     let output =
         Command::new("python3").arg("-B").arg(folder.path().join("scripts/census")).arg("page").output();
     let output = output.unwrap_or_else(|error| panic!("python3: {error}"));
@@ -37,11 +39,15 @@ fn page(results: &str) -> TempDir {
     folder
 }
 
-/// The page and its charts in a repository, by name.
+/// The tables that the page points at.
+const TABLES: [&str; 5] = ["exceeded.tsv", "gains.tsv", "not-checked.tsv", "refused.tsv", "worst.tsv"];
+
+/// The page, its charts and its tables in a repository, by name.
 fn written(root: &Path) -> Vec<(String, String)> {
-    let charts = entries(&root.join("docs/census")).into_iter();
+    let charts = entries(&root.join("docs/results/census")).into_iter();
     let charts = charts.filter(|path| path.extension().is_some_and(|extension| extension == "svg"));
-    let files = charts.chain([root.join("docs/census.md")]);
+    let tables = TABLES.map(|name| root.join("docs/results/census").join(name));
+    let files = charts.chain(tables).chain([root.join("docs/results/census.md")]);
     let mut found: Vec<_> =
         files.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), read(&path))).collect();
     found.sort();
@@ -52,7 +58,7 @@ fn written(root: &Path) -> Vec<(String, String)> {
 fn the_page_of_the_census_is_made_of_its_results() {
     let made = page(&read(&census().join("results.json")));
     let (made, kept) = (written(made.path()), written(repository()));
-    assert!(made.len() > 1, "no charts");
+    assert!(made.len() > TABLES.len() + 1, "no charts");
     let differing: Vec<&str> =
         made.iter().filter(|file| !kept.contains(file)).map(|(name, _)| name.as_str()).collect();
     assert!(made == kept, "not what scripts/census page writes: {differing:?}");

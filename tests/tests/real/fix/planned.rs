@@ -1,4 +1,4 @@
-//! What compilers make of every atomic operation, and how much of it a plan rewrites: the table of `docs/fix-coverage.md`.
+//! What compilers make of every atomic operation, and how much of it a plan rewrites: the table of `docs/results/fix-coverage.tsv`.
 //!
 //! What is found is held against objdump's load-exclusives. Each compiler's rows of the table must be what is counted here;
 //! those of other versions than this machine's are left alone. With `DEBURR_BLESS` set the rows are written.
@@ -19,8 +19,8 @@ use std::process::Command;
 use std::sync::Mutex;
 
 const GCC: &str = "aarch64-linux-gnu-gcc";
-/// What stands between the table's titles and its rows.
-const TABLE: &str = "|---|---|---|---|---|---|\n";
+/// The table's titles, in its first line.
+const TITLES: &str = "compiler\tflags\twhat\tfound\tplanned\tleft, and why";
 const LEVELS: [&str; 5] = ["-O0", "-O1", "-O2", "-O3", "-Os"];
 
 /// clang stores what a weak compare-and-swap of constants made through a copy of the address, which no rule sees through.
@@ -57,7 +57,7 @@ impl fmt::Display for Kind {
             Kind::Call => "calls of outlined helpers",
             Kind::Barrier => "barriers around atomics",
             Kind::Frame => "reloads of Go's small frames",
-            Kind::Hint => "`yield` in spin loops",
+            Kind::Hint => "yield in spin loops",
         })
     }
 }
@@ -140,7 +140,7 @@ fn rows(compiler: &str, flags: &str, counts: &Counts) -> Vec<String> {
         let refused: Vec<String> =
             count.refused.iter().map(|(reason, number)| format!("{number} {reason}")).collect();
         let (found, planned) = (count.found(), count.planned);
-        format!("| {compiler} | `{flags}` | {kind} | {found} | {planned} | {} |", refused.join("; "))
+        format!("{compiler}\t{flags}\t{kind}\t{found}\t{planned}\t{}", refused.join("; "))
     };
     counts.iter().map(row).collect()
 }
@@ -150,23 +150,24 @@ fn hold_table(compiler: &str, rows: &[String]) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     println!("{}", rows.join("\n"));
-    let path = repository().join("docs/fix-coverage.md");
-    let text = fs::read_to_string(&path).expect("docs/fix-coverage.md");
-    // `gcc 12.2.0, outlined` goes by `| gcc `, as do other versions.
-    let family = |row: &str| row.split_whitespace().nth(1).map(str::to_owned);
+    let path = repository().join("docs/results/fix-coverage.tsv");
+    let text = fs::read_to_string(&path).expect("docs/results/fix-coverage.tsv");
+    let told = text.strip_prefix(TITLES).expect("the table's titles").lines().skip(1);
+    // `gcc 12.2.0, outlined` goes by `gcc`, as do other versions.
+    let family = |row: &str| row.split_whitespace().next().map(str::to_owned);
     let mine: BTreeSet<_> = rows.iter().map(|row| family(row)).collect();
     if std::env::var_os("DEBURR_BLESS").is_some() {
-        let (head, rest) = text.split_once(TABLE).expect("the table's head");
-        let (old, tail): (Vec<&str>, Vec<&str>) = rest.lines().partition(|line| line.starts_with("| "));
-        let others = old.into_iter().filter(|row| !mine.contains(&family(row)));
+        let others = told.filter(|row| !mine.contains(&family(row)));
         let mut all: Vec<&str> = others.chain(rows.iter().map(String::as_str)).collect();
         all.sort_by_key(|row| family(row));
-        let text = format!("{head}{TABLE}{}\n{}\n", all.join("\n"), tail.join("\n"));
-        fs::write(&path, text).expect("docs/fix-coverage.md can be written");
-    } else if text.contains(&format!("| {compiler} |")) {
-        let told: Vec<&str> =
-            text.lines().filter(|row| mine.contains(&family(row)) && row.starts_with("| ")).collect();
-        assert_eq!(told, rows, "docs/fix-coverage.md: DEBURR_BLESS=1 cargo test -p deburr-tests planned");
+        let text = format!("{TITLES}\n{}\n", all.join("\n"));
+        fs::write(&path, text).expect("docs/results/fix-coverage.tsv can be written");
+    } else if text.contains(&format!("\n{compiler}\t")) {
+        let told: Vec<&str> = told.filter(|row| mine.contains(&family(row))).collect();
+        assert_eq!(
+            told, rows,
+            "docs/results/fix-coverage.tsv: DEBURR_BLESS=1 cargo test -p deburr-tests planned"
+        );
     }
 }
 

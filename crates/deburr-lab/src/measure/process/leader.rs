@@ -5,7 +5,6 @@
 //! kernel adds up no such time of threads and children that have ended. Any other thread touches its new stack,
 //! and any child its copy of some page, so who has all page faults of a process is all of it (proc_pid_stat(5)).
 
-use super::Usage;
 use std::fs;
 
 /// The first thread of a process.
@@ -40,10 +39,10 @@ impl Leader {
         Some(Leader { queued: queued as f64 / 1e9, computed: computed as f64 / 1e9, page_faults })
     }
 
-    /// Whether it was the only thread of a process that took this, with all children that it waited for.
-    pub(super) fn is_all_of(&self, usage: &Usage) -> bool {
-        let others = (usage.user + usage.system - self.computed).abs();
-        self.page_faults == usage.page_faults && others <= ROUNDING
+    /// Whether it was the only thread of a process that computed so many seconds and had so many page faults, with all children that
+    /// it waited for.
+    pub(super) fn is_all_of(&self, computed: f64, page_faults: u64) -> bool {
+        self.page_faults == page_faults && (computed - self.computed).abs() <= ROUNDING
     }
 }
 
@@ -53,47 +52,7 @@ const ROUNDING: f64 = 50e-6;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Task, Usage};
     use super::*;
-    use crate::measure::stop::Stop;
-    use std::fs::File;
-
-    fn usage_of(script: &str) -> Usage {
-        let null = File::options().write(true).open("/dev/null").unwrap();
-        let streams = super::super::Streams { output: &null, errors: &null };
-        let task = Task { words: ["sh", "-c", script].map(Into::into).to_vec(), ..Task::default() };
-        super::super::run(&task, streams, &Stop::default()).unwrap().1
-    }
-
-    #[test]
-    fn the_queue_of_one_thread_is_known_and_that_of_children_is_not() {
-        let alone = usage_of("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done");
-        let queued = alone.queued.expect("a kernel that counts");
-        assert!((0.0..=alone.wall).contains(&queued), "{alone:?}");
-        assert!(queued + alone.user + alone.system <= alone.wall + 0.001, "{alone:?}");
-        assert_eq!(usage_of("true | cat; cat /dev/null").queued, None);
-    }
-
-    #[test]
-    fn a_process_that_shares_a_processor_was_queued() {
-        let own = crate::measure::machine::Cpus::allowed().unwrap().numbers()[0];
-        let script = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
-        let null = File::options().write(true).open("/dev/null").unwrap();
-        let cpus = Some(own.to_string().parse().unwrap());
-        let task = Task { words: ["sh", "-c", script].map(Into::into).to_vec(), cpus, ..Task::default() };
-        let run = || {
-            let streams = super::super::Streams { output: &null, errors: &null };
-            super::super::run(&task, streams, &Stop::default()).unwrap().1
-        };
-        // The two have one processor, so while both run one is queued.
-        let [one, other] = std::thread::scope(|scope| {
-            let threads = [scope.spawn(run), scope.spawn(run)];
-            threads.map(|thread| thread.join().unwrap())
-        });
-        let queued = one.queued.unwrap() + other.queued.unwrap();
-        let shortest = (one.user + one.system).min(other.user + other.system);
-        assert!(queued >= 0.5 * shortest, "{one:?} {other:?}");
-    }
 
     #[test]
     fn what_the_kernel_does_not_count_is_unknown() {
@@ -114,9 +73,8 @@ mod tests {
     #[test]
     fn a_process_that_computed_or_faulted_more_than_its_first_thread_was_more() {
         let leader = Leader { queued: 0.1, computed: 1.0, page_faults: 100 };
-        let usage = Usage { user: 0.75, system: 0.25, page_faults: 100, ..Usage::default() };
-        assert!(leader.is_all_of(&usage));
-        assert!(!leader.is_all_of(&Usage { page_faults: 101, ..usage }));
-        assert!(!leader.is_all_of(&Usage { user: 0.7502, ..usage }));
+        assert!(leader.is_all_of(1.0, 100));
+        assert!(!leader.is_all_of(1.0, 101));
+        assert!(!leader.is_all_of(1.0002, 100));
     }
 }

@@ -399,7 +399,8 @@ impl Process {
             involuntary_switches: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
             queued: None,
         };
-        let queued = leader.filter(|leader| leader.is_all_of(&usage)).map(|leader| leader.queued);
+        let queued = leader.filter(|leader| leader.is_all_of(usage.user + usage.system, usage.page_faults));
+        let queued = queued.map(|leader| leader.queued);
         let usage = Usage { queued, ..usage };
         let end = match libc::WIFSIGNALED(status) {
             true => End::Signal(libc::WTERMSIG(status)),
@@ -527,6 +528,30 @@ mod tests {
         let expected = format!("set\n{}\ntold\n", folder.canonicalize().unwrap().shown());
         assert!(text.ends_with(&expected), "{text}");
         assert_eq!(text.lines().count(), 4);
+    }
+
+    #[test]
+    fn the_queue_of_one_thread_is_known_and_that_of_children_is_not() {
+        let (_, alone) = ran(&Task::shell("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done"));
+        let queued = alone.queued.expect("a kernel that counts");
+        assert!((0.0..=alone.wall).contains(&queued), "{alone:?}");
+        assert!(queued + alone.user + alone.system <= alone.wall + 0.001, "{alone:?}");
+        assert_eq!(ran(&Task::shell("true | cat; cat /dev/null")).1.queued, None);
+    }
+
+    #[test]
+    fn processes_that_share_a_processor_were_queued() {
+        let own = Cpus::allowed().unwrap().numbers()[0];
+        let cpus = Some(own.to_string().parse().unwrap());
+        let task = Task { cpus, ..Task::shell("i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done") };
+        // The two have one processor, so while both run one is queued.
+        let [one, other] = std::thread::scope(|scope| {
+            let threads = [scope.spawn(|| ran(&task).1), scope.spawn(|| ran(&task).1)];
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let queued = one.queued.unwrap() + other.queued.unwrap();
+        let shortest = (one.user + one.system).min(other.user + other.system);
+        assert!(queued >= 0.5 * shortest, "{one:?} {other:?}");
     }
 
     #[test]
