@@ -1,8 +1,8 @@
 //! What is too long for every push: the ignored tests (larger packages, ten minutes of `fix` in random surroundings, exhaustive tables,
 //! benchstat on random files, pages in a browser, a PostgreSQL that is built and run), the documentation, of the code and by mdBook, the
 //! verdicts on every build of tests/reach, the sweeps' prefilters exhaustively, the instructions that a check takes, the kernels of AArch64
-//! under the emulator, families of growing files, what packagers use, the survey of released files, and the fuzz targets. One command does it all on a fresh machine: the
-//! distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
+//! under the emulator, families of growing files, what packagers use, verdicts beside loads, the survey of released files, and the fuzz targets. One command does it all
+//! on a fresh machine: the distribution's tools are installed first, and what only a person can install is named at the start and again at the end.
 
 use crate::book;
 use crate::fuzz::{self, TARGETS};
@@ -81,6 +81,10 @@ pub fn run(seconds: u32) -> Result<(), String> {
     );
     let build = ["build", "--release", "-p", "deburr"];
     step("deburr, for the survey", Command::new(env!("CARGO")).args(build));
+    step(
+        "verdicts of compare beside loads: ten minutes of a drawn order",
+        Command::new("scripts/loaded").args(["run", "--seconds", "600"]),
+    );
     let survey = ["--sample", "fresh", "--compare"];
     step(
         "the survey of released files, compared with its frozen figures",
