@@ -15,10 +15,12 @@ mod module;
 mod names;
 mod output;
 mod percent;
+mod product;
 mod profile;
 mod render;
 mod sha256;
 mod system_error;
+mod text;
 
 pub use module::{
     CheckCall, Checked, CompareCall, Fault, Given, GivenPackage, Held, Refused, ScanCall, Scanned, check,

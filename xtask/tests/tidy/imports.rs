@@ -58,18 +58,35 @@ impl Imports {
 
     /// The circles: groups of files each of which reaches every other by imports.
     pub(crate) fn circles(&self) -> Vec<BTreeSet<String>> {
-        let edges = self.edges();
-        let reached: BTreeMap<&String, BTreeSet<&String>> =
-            edges.keys().map(|file| (file, reachable(&edges, file))).collect();
-        let mut circles: Vec<BTreeSet<String>> = Vec::new();
-        for (file, targets) in &reached {
-            let mutual = targets.iter().filter(|target| reached[**target].contains(*file));
-            let circle: BTreeSet<String> = mutual.map(|target| (*target).clone()).collect();
-            if circle.len() > 1 && !circles.contains(&circle) {
-                circles.push(circle);
+        circles(&self.edges())
+    }
+
+    /// The knots of rooms: in a folder, groups of folders and files each of which reaches every other by imports of what is in it. What a
+    /// folder's own `mod.rs` names counts for no room.
+    pub(crate) fn knots(&self) -> Vec<Knot> {
+        let mut folders: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        let mut because: BTreeMap<(String, String, String), BTreeSet<(String, String)>> = BTreeMap::new();
+        for (file, targets) in self.edges() {
+            for target in targets {
+                let Some((folder, one, other)) = parted(&file, &target) else { continue };
+                let rooms = folders.entry(folder.clone()).or_default();
+                rooms.entry(other.clone()).or_default();
+                rooms.entry(one.clone()).or_default().insert(other.clone());
+                because.entry((folder, one, other)).or_default().insert((file.clone(), target));
             }
         }
-        circles
+        let mut knots = Vec::new();
+        for (folder, rooms) in folders {
+            for circle in circles(&rooms) {
+                let is_within = |name: &String| circle.contains(name);
+                let imports = because
+                    .iter()
+                    .filter(|((of, one, other), _)| *of == folder && is_within(one) && is_within(other));
+                let imports = imports.flat_map(|(_, imports)| imports.clone()).collect();
+                knots.push(Knot { folder: folder.clone(), rooms: circle.clone(), imports });
+            }
+        }
+        knots
     }
 
     fn name(&self, file: &File) -> String {
@@ -118,6 +135,49 @@ impl Imports {
             self.definition(at, &whole, depth + 1)
         })
     }
+}
+
+/// Rooms of a folder that import each other.
+pub(crate) struct Knot {
+    /// Below `src/`; empty for `src/` itself.
+    pub(crate) folder: String,
+    /// Folders, and files without `.rs`.
+    pub(crate) rooms: BTreeSet<String>,
+    /// The files that make it: which names which.
+    pub(crate) imports: BTreeSet<(String, String)>,
+}
+
+/// Where two files part: the folder that has both, and the room of each in it. `None` where one is that folder's `mod.rs` or the
+/// crate's root, or both are one room.
+fn parted(one: &str, other: &str) -> Option<(String, String, String)> {
+    let (mut of_one, mut of_other) = (one.split('/').peekable(), other.split('/').peekable());
+    let mut folder = Vec::new();
+    loop {
+        let (first, second) = (of_one.next()?, of_other.next()?);
+        if first == second {
+            folder.push(first);
+            continue;
+        }
+        let is_own = |name: &str| ["mod.rs", "lib.rs", "main.rs"].contains(&name);
+        let room = |name: &str| name.trim_end_matches(".rs").to_owned();
+        let parted = (folder.join("/"), room(first), room(second));
+        return (!is_own(first) && !is_own(second) && parted.1 != parted.2).then_some(parted);
+    }
+}
+
+/// Groups of which each member reaches every other.
+fn circles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
+    let reached: BTreeMap<&String, BTreeSet<&String>> =
+        edges.keys().map(|file| (file, reachable(edges, file))).collect();
+    let mut circles: Vec<BTreeSet<String>> = Vec::new();
+    for (file, targets) in &reached {
+        let mutual = targets.iter().filter(|target| reached[**target].contains(*file));
+        let circle: BTreeSet<String> = mutual.map(|target| (*target).clone()).collect();
+        if circle.len() > 1 && !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
 }
 
 fn reachable<'a>(edges: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -> BTreeSet<&'a String> {

@@ -1,6 +1,6 @@
 //! Planted violations: each guard of the tidy test finds what it is there for, in small crates written for that.
 
-use crate::{OUTSIDE, circles, crowded, imported, naming, out_of_order, shared, strayed};
+use crate::{OUTSIDE, circles, crowded, imported, knots, naming, out_of_order, shared, strayed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +101,39 @@ fn a_circle_is_found_also_through_what_others_hand_on() {
     );
     assert!(found(circles, &src).contains("a.rs names b/inner.rs"), "{}", found(circles, &src));
     assert!(!found(circles, &src).contains("b/mod.rs"));
+}
+
+#[test]
+fn a_knot_of_rooms_is_found_where_no_file_is_on_a_circle() {
+    let lib = ("lib.rs", "mod a;\nmod b;\n");
+    let rooms = |back: &'static str| {
+        [
+            lib,
+            ("a/mod.rs", "pub mod one;\npub mod two;\n"),
+            ("a/one.rs", "use crate::b::three::Three;\npub struct One;\n"),
+            ("a/two.rs", "pub struct Two;\n"),
+            ("b/mod.rs", "pub mod three;\npub mod four;\n"),
+            ("b/three.rs", "pub struct Three;\n"),
+            ("b/four.rs", back),
+        ]
+    };
+    let src = planted("knot", &rooms("use crate::a::two::Two;\n"));
+    assert_eq!(found(circles, &src), "");
+    let told = found(knots, &src);
+    assert!(told.contains("a knot of a, b") && told.contains("b/four.rs names a/two.rs"), "{told}");
+    let src = planted("no-knot", &rooms("use super::three::Three;\n"));
+    assert_eq!(found(knots, &src), "");
+    // What a room's own `mod.rs` names of what is in it is no import of a room.
+    let src = planted(
+        "own",
+        &[
+            lib,
+            ("a.rs", ""),
+            ("b/mod.rs", "mod c;\nuse c::C;\npub struct B(C);\n"),
+            ("b/c.rs", "use super::B;\npub struct C;\n"),
+        ],
+    );
+    assert_eq!(found(knots, &src), "");
 }
 
 #[test]

@@ -5,9 +5,9 @@
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
 use super::batch::Scope;
-use super::fail_on::FailOn;
 use super::format::{Destination, FormatParser, ReportFormat, SchemaVersion};
 use super::values::amounts::time;
+use crate::config::fail_on::FailOn;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -3,9 +3,9 @@
 use super::analysis::AnalysisOptions;
 use super::batch::Batch;
 use super::batch::Scope;
-use super::fail_on::FailOn;
 use super::format::{DiffFormat, FormatParser, Formatted};
 use super::values::amounts::time;
+use crate::config::fail_on::FailOn;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

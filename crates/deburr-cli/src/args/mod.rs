@@ -11,7 +11,6 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
 pub(crate) mod emulate;
-pub(crate) mod fail_on;
 #[cfg(test)]
 mod files;
 pub(crate) mod fix;

@@ -7,9 +7,9 @@
 //! members that are being checked. Only others wait for the head, and they hold no share of the gate
 //! meanwhile.
 
-use super::claims::Held;
 use super::outcome::Outcome;
 use super::progress::PATIENCE;
+use crate::analysis::claims::Held;
 use crate::input::gate::Pass;
 use deburr_package::{Object, Stopped};
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -5,9 +5,9 @@
 //! with what these show.
 
 use super::artefact::Artefact;
-use super::claims::{self, Held};
 use super::outcome::{Outcome, Product};
 use super::plan::BatchPlan;
+use crate::analysis::claims::{self, Held};
 use crate::analysis::{JitPart, Provenance, Refusal, Siblings};
 use crate::input::closure::Closures;
 use crate::input::content::{Content, arch_of};

@@ -9,7 +9,6 @@
 pub(crate) mod artefact;
 mod board;
 mod carried;
-pub(crate) mod claims;
 pub(crate) mod compared;
 mod crew;
 pub(crate) mod outcome;
@@ -23,8 +22,8 @@ use crate::input::closure::Closures;
 use crate::input::content::Content;
 use crate::input::mapped::{Bytes, MAX_FILE};
 use crate::input::walk::InputFile;
-use crate::render::line::fit_middle;
 use crate::system_error::error_text;
+use crate::text::line::fit_middle;
 use board::{Board, Seat};
 use crew::{Crew, skipped};
 use deburr_package::{Reading, appended};

@@ -6,10 +6,10 @@
 
 use super::artefact::Artefact;
 use super::board::{Member, Seat};
-use super::claims::Book;
 use super::crew::{Crew, Origin};
 use super::outcome::{Outcome, Product};
 use super::variants::{Variants, binaries};
+use crate::analysis::claims::Book;
 use crate::input::content::arch_of;
 use crate::input::gate::Pass;
 use crate::input::image_layout::ImageLayout;

@@ -4,7 +4,7 @@ use crate::analysis::Analysis;
 use crate::args::analysis::AnalysisOptions;
 use crate::args::batch::Batch;
 use crate::args::batch::Scope;
-use crate::config::exclude::Excluded;
+use crate::input::exclude::Excluded;
 use crate::input::held::HeldInputs;
 use deburr_package::Limits;
 use std::num::NonZeroUsize;

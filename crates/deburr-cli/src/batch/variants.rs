@@ -5,7 +5,7 @@
 //! called so. A file is a variant where its package has another one of the same name apart from the words that say for which CPUs it
 //! is, or a folder of the same name apart from these.
 
-use super::claims::Held;
+use crate::analysis::claims::Held;
 use deburr_core::NameParts;
 use deburr_cpu::{Arch, Feature, FeatureSet, Target};
 use deburr_package::{Object, Sink, Stopped};

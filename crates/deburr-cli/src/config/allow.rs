@@ -5,8 +5,8 @@
 //! findings than an allowance accepts gets none of them accepted by it, as nothing shows which of them are
 //! new.
 
-use super::path::{ends_of, is_file, plain};
 use super::source::{Names, Source};
+use crate::input::path::{ends_of, is_file, plain};
 use deburr_core::image::demangle;
 use deburr_core::report::PlacedFinding;
 use deburr_core::{Report, pattern};

@@ -8,7 +8,7 @@ use super::allow::{self, Allowance, RawAllowance};
 use super::guard::{self, Guard, RawGuard};
 use super::source::{Names, Source};
 use super::trust::distrust;
-use crate::args::fail_on::{FailOn, Failing};
+use crate::config::fail_on::{FailOn, Failing};
 use crate::names::{CLAIM, nearest, rule_named};
 use clap::ValueEnum;
 use deburr_core::StatedGuard;

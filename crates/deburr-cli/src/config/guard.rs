@@ -3,8 +3,8 @@
 //! In: tables as the parser has them. Out: [`Guard`]s, chosen by file and architecture, and at the end of a
 //! run those that are stale.
 
-use super::path::is_file;
 use super::source::{Names, Source};
+use crate::input::path::is_file;
 use crate::names::nearest;
 use deburr_core::report::GuardUse;
 use deburr_core::{Report, StatedGuard};

@@ -1,6 +1,6 @@
 //! The configuration of a run, and what it keeps silent about → a line for people and a member of the JSON document.
 
-use crate::render::number::counted;
+use crate::text::number::counted;
 use deburr_core::finding::Severity;
 use serde::Serialize;
 use std::collections::BTreeMap;

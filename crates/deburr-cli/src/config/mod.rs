@@ -4,9 +4,8 @@
 pub(crate) mod add;
 pub(crate) mod allow;
 pub(crate) mod document;
-pub(crate) mod exclude;
+pub(crate) mod fail_on;
 pub(crate) mod guard;
 pub(crate) mod in_force;
-mod path;
 mod source;
 mod trust;

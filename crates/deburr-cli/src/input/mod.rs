@@ -3,11 +3,13 @@
 pub(crate) mod closure;
 pub(crate) mod content;
 pub(crate) mod debug_file;
+pub(crate) mod exclude;
 pub(crate) mod gate;
 pub(crate) mod held;
 pub(crate) mod image_layout;
 pub(crate) mod mapped;
 pub(crate) mod pairs;
+pub(crate) mod path;
 pub(crate) mod root;
 pub(crate) mod source_lines;
 pub(crate) mod walk;

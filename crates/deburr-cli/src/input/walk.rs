@@ -6,8 +6,8 @@
 
 use super::content::Content;
 use super::image_layout::ImageLayout;
-use crate::config::exclude::Excluded;
 use crate::identity::Identity;
+use crate::input::exclude::Excluded;
 use crate::system_error::error_text;
 use deburr_package::BLOCK;
 use deburr_text::ShownPath as _;

@@ -3,7 +3,7 @@
 //! In: [`ByFunction`], and what the two sides are called. Out: the largest changes that are more than chance, what the rest is
 //! together, and the kernel; in JSON all of them.
 
-use super::number::grouped;
+use crate::text::number::grouped;
 use deburr_lab::comparison::functions::{Change, FEWEST_RUNS, FunctionTimes, Portion, PortionTimes};
 use deburr_lab::readers::profile::Unit;
 use deburr_text::one_line;

@@ -3,10 +3,10 @@
 //! In: the record of one run. Out: how it ended; by file the places of SIGILL, and the functions entered that need more than the
 //! CPU has, those that executed it first; and what the run could not show.
 
-use super::line::{fit, fit_middle, shortened};
-use super::number::{counted, grouped};
 use super::style::Palette;
-use crate::cmd::emulate::record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
+use crate::product::try_record::{TriedCpu, TriedFile, TriedFunction, TriedRun, TriedTrap, TryRecord};
+use crate::text::line::{fit, fit_middle, shortened};
+use crate::text::number::{counted, grouped};
 use deburr_core::finding::Severity;
 use deburr_core::report::{Answer, Hex, Reach, Refusal, Step};
 use deburr_lab::measure::process::End;

@@ -4,8 +4,8 @@
 //! instruction, with a gutter of loops and exclusive sequences, source lines in between, and findings below
 //! what they are about.
 
-use super::line::fit;
 use super::style::Palette;
+use crate::text::line::fit;
 use deburr_core::listing::{Edge, Line, Listing, Target};
 use deburr_core::report::{PlacedFinding, SourceLocation};
 use deburr_text::one_line;

@@ -10,8 +10,6 @@ pub(crate) mod diff;
 pub(crate) mod emulate;
 pub(crate) mod fix;
 mod json;
-pub(crate) mod line;
 pub(crate) mod listing;
-pub(crate) mod number;
 pub(crate) mod page;
 pub(crate) mod style;

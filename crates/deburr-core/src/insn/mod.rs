@@ -9,6 +9,7 @@ pub mod arithmetic;
 mod class;
 mod decode;
 mod instruction;
+pub(crate) mod lifted;
 pub(crate) mod operations;
 mod register;
 mod rounds;

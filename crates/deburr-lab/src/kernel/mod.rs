@@ -19,11 +19,12 @@ mod frame;
 mod locks;
 mod model;
 mod pause;
+mod pieces;
 mod popcount;
 mod work;
 
-pub use data::pieces::{Data, Sums};
 pub use model::{After, Body, CELL_BYTES, Kernel, Variant};
+pub use pieces::{Data, Sums};
 pub use work::{DELAYS, Work};
 
 /// What every kernel's loop costs without the work.

@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: [`Kernel`] and its [`Variant`]s, as data.
 
-use super::data::pieces::Data;
+use super::pieces::Data;
 use super::work::Work;
 use deburr_cpu::{Feature, FeatureSet};
 

@@ -24,8 +24,6 @@ mod after_call;
 mod backward;
 mod barrier;
 pub(crate) mod before;
-mod beside;
-mod distances;
 mod entries;
 mod flow;
 pub(crate) mod helper;

@@ -4,7 +4,7 @@
 //! candidate, if the file has the former.
 
 use super::proposal::{Basis, Candidate, Candidates, NoCandidates, Proposed};
-use crate::candidate::exclusive::NoShape;
+use crate::site::NoShape;
 use crate::site::Reason;
 use deburr_core::address::Svma;
 use deburr_core::image::Image;

@@ -4,11 +4,12 @@
 //! candidates, those first that rest on least: on nothing; on what the code before says of a register; on
 //! dead registers; and last those that need added space.
 
-use super::exclusive::{self, NoShape, Replacements};
+use super::exclusive::{self, Replacements};
 use super::proposal::{Basis, Candidate, Candidates, NoCandidates, Proposed, View};
 use super::trampoline;
 use crate::around::{self, before};
 use crate::semantics::{Register, effects, plain_load};
+use crate::site::NoShape;
 use crate::site::Reason;
 use crate::subject::Trampoline;
 use deburr_core::address::Svma;

@@ -4,10 +4,10 @@
 //! proven. The surroundings say which registers are dead; `prove` compares all that is not.
 
 use crate::around::{Detail, Surroundings};
-use crate::candidate::exclusive::NoShape;
 use crate::candidate::{Basis, Candidate, trampoline};
 use crate::prove::{Dead, Prover, Refusal};
 use crate::semantics::effects;
+use crate::site::NoShape;
 use crate::site::Reason;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -7,9 +7,9 @@
 use super::added_space;
 use super::proof::proven;
 use crate::around::{Detail, Obstacle, Surroundings};
-use crate::candidate::exclusive::NoShape;
 use crate::candidate::{Candidate, Candidates, NoCandidates, Proposed};
 use crate::prove::Prover;
+use crate::site::NoShape;
 use crate::site::{Plan, Reason, Refused, Site};
 use deburr_core::address::Svma;
 use deburr_core::function::Program;

@@ -4,7 +4,7 @@ use crate::args::analysis::{AnalysisOptions, DebugFiles};
 use crate::args::batch::Scope;
 use crate::args::batch::{Batch, Packages, Progress};
 use crate::args::format::Format;
-use crate::cmd::scan::item::Part;
+use crate::product::scan_item::Part;
 use crate::system_error::error_text;
 use clap::Args;
 use deburr_archive::Selection;

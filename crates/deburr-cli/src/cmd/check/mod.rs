@@ -10,7 +10,6 @@ mod tried;
 mod unread;
 
 use crate::args::check::Check;
-use crate::args::fail_on::Failing;
 use crate::args::format::When;
 use crate::batch;
 use crate::batch::compared::ComparedFacts;
@@ -19,6 +18,7 @@ use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::cmd::rulings::Rulings;
 use crate::config::allow::Remarks;
+use crate::config::fail_on::Failing;
 use crate::config::guard::StaleGuard;
 use crate::input::walk::{self, Skipped};
 use crate::profile::Profiles;

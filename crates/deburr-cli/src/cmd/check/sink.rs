@@ -6,11 +6,11 @@
 use super::ends::Place;
 use super::tables::Tables;
 use crate::args::check::Check;
-use crate::args::fail_on::Failing;
 use crate::args::format::{Destination, ReportFormat, When};
 use crate::batch::artefact::Artefact;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::config::fail_on::Failing;
 use crate::identity::Identity;
 use crate::input::walk::Skipped;
 use crate::output::Output;

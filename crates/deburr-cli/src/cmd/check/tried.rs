@@ -4,9 +4,9 @@
 //! where a process died in a function for lack of a feature, the check that would have prevented it is not there; that is a
 //! finding. A record's file is the report's by its build-id, or by its contents.
 
-use crate::cmd::emulate::record::{TriedFile, TryRecord};
 use crate::cmd::failure::Failure;
 use crate::input::mapped::Bytes;
+use crate::product::try_record::{TriedFile, TryRecord};
 use deburr_core::Report;
 use deburr_core::finding::{Evidence, Severity, Value};
 use deburr_core::report::{PlacedFinding, Reach, Tried, TriedRuns};

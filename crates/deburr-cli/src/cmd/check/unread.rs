@@ -5,7 +5,7 @@
 use crate::batch::outcome::{CheckedFile, Outcome};
 use crate::input::content::Content;
 use crate::input::walk::{InputFile, Skipped};
-use crate::render::number::kinds;
+use crate::text::number::kinds;
 use deburr_text::ShownPath as _;
 use std::collections::BTreeMap;
 

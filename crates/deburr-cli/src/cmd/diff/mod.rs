@@ -8,12 +8,12 @@ mod matching;
 mod scope;
 
 use crate::args::diff::Diff;
-use crate::args::fail_on::Failing;
 use crate::args::format::{DiffFormat, Formatted, When};
 use crate::batch;
 use crate::batch::plan::BatchPlan;
 use crate::cmd::failure::Failure;
 use crate::cmd::terminal::{colored, width_of_terminal};
+use crate::config::fail_on::Failing;
 use crate::names::ARCHES;
 use crate::output::Output;
 use crate::render::diff::{self, Compared, DiffLayout, DiffSummary};

@@ -3,10 +3,10 @@
 //! In: a trace. Out: [`TriedFile`]s of those files that have functions above the CPU, or in which SIGILL came; and why some
 //! could not be analysed.
 
-use super::record::{TriedFile, TriedFunction, TriedTrap};
 use crate::analysis::FAILED;
 use crate::input::debug_file;
 use crate::input::mapped::Bytes;
+use crate::product::try_record::{TriedFile, TriedFunction, TriedTrap};
 use crate::system_error::error_text;
 use deburr_core::{Error, Request, RunFacts, wanted_debug_file};
 use deburr_cpu::{FeatureSet, Target};

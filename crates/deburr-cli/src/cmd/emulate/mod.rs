@@ -5,7 +5,6 @@
 
 mod command;
 mod files;
-pub(crate) mod record;
 
 use crate::args::emulate::Emulate;
 use crate::args::format::Format;
@@ -15,6 +14,7 @@ use crate::cmd::terminal::width_of_terminal;
 use crate::names::machines_named;
 use crate::output::Output;
 use crate::output::complaints::complaints;
+use crate::product::try_record::{SCHEMA_VERSION, TriedCpu, TriedFile, TriedRun, TryRecord};
 use crate::render::emulate::{self, EmulateLayout};
 use crate::render::style::Palette;
 use crate::system_error::error_text;
@@ -23,7 +23,6 @@ use deburr_lab::emulate::cpu;
 use deburr_lab::emulate::run::{self, EmulatedCpu, EmulationError, Job, Trace};
 use deburr_lab::measure::process::End;
 use deburr_text::ShownPath as _;
-use record::{SCHEMA_VERSION, TriedCpu, TriedRun, TryRecord};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -123,8 +122,7 @@ fn keep(mut output: Output, earlier: Option<TryRecord>, record: TryRecord) -> Re
 /// 0: nothing was executed that the CPU does not have. 1: something was, or it died of it, or refused to start. 2: nothing
 /// was tried.
 fn status(trace: &Trace, record: &TryRecord) -> ExitCode {
-    let executed =
-        |file: &record::TriedFile| file.functions.iter().any(|function| function.entered.executed > 0);
+    let executed = |file: &TriedFile| file.functions.iter().any(|function| function.entered.executed > 0);
     let has_died = trace.end == End::Signal(SIGILL) || trace.traps.iter().any(|trap| trap.deaths > 0);
     let has_refused = record.files.iter().any(|file| file.refused.is_some());
     match trace.end {

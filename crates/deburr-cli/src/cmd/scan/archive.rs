@@ -5,9 +5,9 @@
 
 use super::cache::Fault;
 use super::folder;
-use super::item::{Item, Place};
 use super::network::curl::{Curl, is_url, without_credentials};
 use crate::input::content::Content;
+use crate::product::scan_item::{Item, Place};
 use deburr_archive::{Entry, Fetch, Kind, Selection, entries, kind_of};
 use deburr_text::ShownPath as _;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! How far a scan is: what became of each item, and a bar with an estimate where the standard error is a terminal.
 
 use super::cache::Key;
-use super::item::Item;
 use crate::args::batch::Progress;
 use crate::batch::progress::Meter;
+use crate::product::scan_item::Item;
 
 /// What became of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]

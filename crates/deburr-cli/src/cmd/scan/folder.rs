@@ -1,9 +1,9 @@
 //! A folder as an archive: packages, container images and binaries below it, by their paths from there.
 
 use super::cache::Fault;
-use super::item::{Item, Place};
 use crate::input::content::Content;
 use crate::input::walk::{InputFile, walk};
+use crate::product::scan_item::{Item, Place};
 use crate::sha256::sha256;
 use crate::system_error::error_text;
 use deburr_text::ShownPath as _;

@@ -4,8 +4,8 @@
 //! what is none. Other than in a folder, where a README is no package, what is listed and is none is a failure.
 
 use super::cache::Fault;
-use super::item::{Item, Place};
 use crate::input::walk::walk;
+use crate::product::scan_item::{Item, Place};
 use crate::sha256::sha256;
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -6,7 +6,6 @@
 use super::cache::{Cache, Entry, Fault};
 use super::course::{Course, Fate};
 use super::hashes::{Hashes, Moment, Stamp};
-use super::item::Item;
 use crate::args::batch::Progress;
 use crate::batch;
 use crate::batch::compared::ComparedFacts;
@@ -15,6 +14,7 @@ use crate::batch::plan::BatchPlan;
 use crate::cmd::rulings::Rulings;
 use crate::input::content::Content;
 use crate::input::walk::{InputFile, Skipped};
+use crate::product::scan_item::Item;
 use deburr_tables::{Error, FileOf, Rows, Stored};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 //! `DIR/scans/SCAN.I-of-N`, with the names of the shards. SCAN is a hash of the run and the archive. The note is made before the
 //! shard, so that a scan that is killed between the two is replaced as well: what never got its name is nowhere to be removed.
 
-use super::item::Part;
 use crate::output;
 use crate::output::shard::remove_shard;
+use crate::product::scan_item::Part;
 use crate::sha256::sha256;
 use deburr_text::ShownPath as _;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Published rows next to a record's, by shape → a table for people.
 
-use crate::render::number::counted;
 use crate::render::style::Palette;
+use crate::text::number::counted;
 use deburr_lab::bench::evidence::{Agreement, NEITHER, Shape};
 use std::io::{self, Write};
 

@@ -6,9 +6,9 @@
 use super::curves::curves;
 use super::figure::figure;
 use super::tables::{is_same_table, setting, throughput};
-use crate::render::number::{counted, nanoseconds};
 use crate::render::page::head;
 use crate::render::page::markup::{Escaped, data};
+use crate::text::number::{counted, nanoseconds};
 use deburr_lab::bench::machine::distinct;
 use deburr_lab::bench::record::{BenchRecord, PointRecord, Rates, VariantRecord, VerdictRecord};
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! A forecast → tables for people, after those of the record: one for each kernel. Every row says that it is predicted.
 
 use super::tables::rate;
-use crate::render::number::{counted, nanoseconds};
 use crate::render::style::Palette;
+use crate::text::number::{counted, nanoseconds};
 use deburr_lab::bench::forecast::{Forecast, PredictedPoint};
 use std::io::{self, Write};
 

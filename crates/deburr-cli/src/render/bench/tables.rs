@@ -1,7 +1,7 @@
 //! The record of a benchmark → tables for people: one for each kernel, by threads and variant.
 
-use crate::render::number::{counted, nanoseconds};
 use crate::render::style::Palette;
+use crate::text::number::{counted, nanoseconds};
 use deburr_core::rule::Rule;
 use deburr_lab::bench::cost::{Cost, ThreadCost};
 use deburr_lab::bench::machine::distinct;

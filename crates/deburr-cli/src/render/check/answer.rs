@@ -4,8 +4,8 @@
 //! with a line a finding, and the last line of a run.
 
 use crate::render::check::totals::Answers;
-use crate::render::line::fit_middle;
-use crate::render::number::{counted, grouped};
+use crate::text::line::fit_middle;
+use crate::text::number::{counted, grouped};
 use deburr_core::Report;
 use deburr_core::report::{Answer, OnBaseline, UnreadPayload};
 

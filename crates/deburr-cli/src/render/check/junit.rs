@@ -6,8 +6,8 @@
 use super::answer::why_undecided;
 use super::location::place;
 use super::renderer::{Checked, Finished, Renderer};
-use crate::args::fail_on::Failing;
 use crate::config::allow::NO_NAME;
+use crate::config::fail_on::Failing;
 use deburr_core::Report;
 use deburr_core::report::PlacedFinding;
 use std::io::{self, Write};

@@ -7,8 +7,8 @@
 use super::answer::why_undecided;
 use super::location::{function_of, place};
 use super::renderer::{Checked, Finished, Renderer};
-use crate::render::line::{fit, fit_middle};
-use crate::render::number::grouped;
+use crate::text::line::{fit, fit_middle};
+use crate::text::number::grouped;
 use deburr_core::finding::Severity;
 use deburr_core::report::PlacedFinding;
 use deburr_text::one_line;

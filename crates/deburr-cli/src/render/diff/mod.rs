@@ -6,11 +6,11 @@
 pub(crate) mod html;
 
 use super::check::answer::clause;
-use super::line::{fit, fit_middle};
-use super::number::counted;
 use super::style::Palette;
-use crate::args::fail_on::Failing;
+use crate::config::fail_on::Failing;
 use crate::config::in_force::InForce;
+use crate::text::line::{fit, fit_middle};
+use crate::text::number::counted;
 use deburr_core::Report;
 use deburr_core::diff::{Aspect, Balance, BuildChange, CallDiff, FileDiff, FindingGroup, OptimisationChange};
 use deburr_core::finding::Severity;

@@ -4,11 +4,10 @@
 //! that rules want; an evaluation needs fewer facts and exact ones: the width of each operand, and what every instruction
 //! that it does not model may change. Vector registers are 128 bits here, in two halves: what compilers move structures with.
 
-pub(crate) mod model;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use model::{
+pub(crate) use crate::insn::lifted::{
     Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Nzcv, Operand,
     Operation, Test, VECTORS, VectorOperand,
 };

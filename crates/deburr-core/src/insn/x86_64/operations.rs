@@ -7,7 +7,7 @@
 use super::decoder::{BITNESS, OPTIONS};
 use super::facts::{is_conditional_move, is_conditional_set};
 use crate::address::Svma;
-use crate::insn::operations::model::{
+use crate::insn::lifted::{
     Address, Arithmetic, Block, Clobbered, Condition, Exit, Lane, Mention, MentionKind, Operand, Operation,
     Test, VECTORS, VectorOperand,
 };

@@ -3,8 +3,8 @@
 use super::page::BYTES;
 use super::pages::distant;
 use super::variants::variants;
-use crate::kernel::data::pieces::Data;
 use crate::kernel::model::{After, Kernel, Variant};
+use crate::kernel::pieces::Data;
 
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {

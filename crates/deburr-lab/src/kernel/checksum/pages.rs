@@ -4,7 +4,7 @@
 
 use super::compiled::scalar;
 use super::page::{BYTES, Page};
-use crate::kernel::data::pieces::{Pieces, Words, beyond_caches};
+use crate::kernel::pieces::{Pieces, Words, beyond_caches};
 use std::array;
 use std::sync::OnceLock;
 

@@ -3,8 +3,8 @@
 use super::page::{BYTES, Page};
 use super::pages::distant_pages;
 use crate::kernel::data::function::function;
-use crate::kernel::data::pieces::{Data, Pieces};
 use crate::kernel::model::{After, Kernel, Variant};
+use crate::kernel::pieces::{Data, Pieces};
 use std::sync::OnceLock;
 
 /// The kernel.

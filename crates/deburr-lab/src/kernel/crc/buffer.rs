@@ -2,7 +2,7 @@
 //!
 //! Polynomials are reflected: the lowest bit is of the highest power. A CRC begins with all ones, and is inverted in the end.
 
-use crate::kernel::data::pieces::{Pieces, Words};
+use crate::kernel::pieces::{Pieces, Words};
 use std::array;
 use std::sync::OnceLock;
 

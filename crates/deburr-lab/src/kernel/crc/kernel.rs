@@ -3,8 +3,8 @@
 use super::buffer::{BYTES, cached};
 use super::{fold, instruction, table};
 use crate::kernel::data::function::function;
-use crate::kernel::data::pieces::Data;
 use crate::kernel::model::{After, Kernel, Variant};
+use crate::kernel::pieces::Data;
 use deburr_cpu::Feature;
 
 /// The kernel.

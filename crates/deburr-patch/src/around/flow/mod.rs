@@ -14,7 +14,9 @@
 //! | `returns` | which calls come back |
 //! | `slots` | which instructions write a slot of a frame |
 
+mod beside;
 mod derived;
+mod distances;
 pub(crate) mod edges;
 mod indirect;
 pub(crate) mod made;
@@ -24,7 +26,7 @@ mod slots;
 
 pub(crate) use places::Places;
 
-use super::beside::Beside;
+use beside::Beside;
 use deburr_core::address::CodeOffset;
 use deburr_core::address::Svma;
 use deburr_core::function::Program;

@@ -20,14 +20,13 @@
 mod atomic;
 mod compare_and_swap;
 mod longer;
-mod no_shape;
 mod pair;
 mod replacements;
 mod sequence;
 mod update;
 
+use crate::site::NoShape;
 pub(crate) use longer::{measure, propose_longer, retrying};
-pub use no_shape::NoShape;
 pub(crate) use replacements::Replacements;
 
 use sequence::Sequence;

@@ -6,11 +6,11 @@
 //! instructions for the status register, which the body itself often leaves as 0:
 //! `cset s, ne; …; cinc s, s, ne` of what compares equal.
 
-use super::no_shape::NoShape;
 use super::replacements::Replacements;
 use super::sequence::{Sequence, Status, Step};
 use crate::semantics::encode::{self, Prepare};
 use crate::semantics::{Insn, Logic, Operand, Register, SP, Shift, Step as Decoded, Width, ZERO, decode};
+use crate::site::NoShape;
 
 /// Maximum of replacements with other registers, those with the fewest moves.
 const MOST: usize = 24;

@@ -4,9 +4,9 @@
 //! none: what is loaded, the body that computes with it, what is stored, and what tests the status. A whole
 //! replacement is put together here too, as its end is the sequence's end.
 
-use super::no_shape::NoShape;
 use crate::semantics::encode::{self, NOP};
 use crate::semantics::{Insn, Logic, Operand, Reference, Register, Shift, Test, Width, ZERO, decode};
+use crate::site::NoShape;
 
 /// Instructions of a body; compilers write no more than five.
 const BODY: usize = 16;

@@ -3,8 +3,8 @@
 
 use crate::cmd::fix::trouble::{Trouble, guarded};
 use crate::input::content::arch_of;
-use crate::render::number::counted;
 use crate::sha256::sha256;
+use crate::text::number::counted;
 use deburr_cpu::Arch;
 use deburr_package::{Limits, Object, Sink, Stopped, read_every};
 use std::collections::HashMap;

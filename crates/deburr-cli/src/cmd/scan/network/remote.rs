@@ -3,8 +3,8 @@
 use super::curl::{Wanted, fetch_all};
 use crate::cmd::scan::course::{Course, Fate};
 use crate::cmd::scan::hashes::Hashes;
-use crate::cmd::scan::item::Item;
 use crate::cmd::scan::work::{Input, Work};
+use crate::product::scan_item::Item;
 use std::path::Path;
 
 /// An item, and its number.
@@ -68,8 +68,8 @@ fn loads_of<'r, 'i>(items: &'r [Remote<'i>]) -> Vec<&'r [Remote<'i>]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::scan::item::Place;
     use crate::input::content::Content;
+    use crate::product::scan_item::Place;
 
     #[test]
     fn each_item_is_in_one_load_and_no_load_is_much_larger_than_it_may_be() {

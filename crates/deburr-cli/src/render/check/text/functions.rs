@@ -5,8 +5,8 @@
 //! path, `→ f` calls f, and `⇒ f` only stores or passes on its address.
 
 use super::detail::Detail;
-use crate::render::line::{fit, fit_middle, shortened};
-use crate::render::number::{counted, grouped};
+use crate::text::line::{fit, fit_middle, shortened};
+use crate::text::number::{counted, grouped};
 use deburr_core::Report;
 use deburr_core::report::{
     GuardKind, Hex, IsaFunction, PresumedCopy, Reach, Settlement, Step, Tried, TriedRuns,

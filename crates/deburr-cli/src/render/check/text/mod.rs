@@ -12,8 +12,8 @@ mod summary;
 
 use super::renderer::{Checked, Finished, Renderer};
 use crate::config::allow::NO_NAME;
-use crate::render::line::{fit, wrapped};
-use crate::render::number::{counted, grouped};
+use crate::text::line::{fit, wrapped};
+use crate::text::number::{counted, grouped};
 use deburr_core::report::AcrossFinding;
 use detail::Detail;
 use few::Few;
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use crate::render::check::example::{example, example_with};
     use crate::render::check::totals::Totals;
-    use crate::render::line::fit_end;
     use crate::render::style::Palette;
+    use crate::text::line::fit_end;
     use deburr_core::Report;
     use deburr_core::profile::Share;
     use deburr_core::report::{Guard, GuardKind, Hex, Reach, Root};

@@ -5,8 +5,8 @@
 use super::detail::Detail;
 use crate::config::allow::NO_NAME;
 use crate::profile::{Elsewhere, UncheckedJit};
-use crate::render::line::{fit, wrapped};
-use crate::render::number::{counted, grouped};
+use crate::text::line::{fit, wrapped};
+use crate::text::number::{counted, grouped};
 use deburr_core::Report;
 use deburr_core::profile::{Share, WeighedBy};
 use deburr_core::report::{PlacedFinding, Profiled};

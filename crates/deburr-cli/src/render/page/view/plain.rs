@@ -4,7 +4,7 @@
 
 use super::super::markup::Escaped;
 use super::texts::shown;
-use crate::render::number::{counted, grouped};
+use crate::text::number::{counted, grouped};
 use std::io::{self, Write};
 
 /// Rows of the table: a page with more is read by its script, or as text.

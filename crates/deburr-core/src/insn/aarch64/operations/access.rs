@@ -2,7 +2,7 @@
 
 use super::{LAST, Lifter, general, stacked};
 use crate::insn::aarch64::fields::{bits, signed};
-use crate::insn::operations::model::{Address, Arithmetic, Operand, Operation, VectorOperand};
+use crate::insn::lifted::{Address, Arithmetic, Operand, Operation, VectorOperand};
 use crate::insn::{Class, Insn, Memory, Modifier, Operation as Kind, Reg};
 
 /// What is loaded or stored.

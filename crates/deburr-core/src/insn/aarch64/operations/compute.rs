@@ -3,7 +3,7 @@
 use super::{LAST, Lifter, condition, general, page_of, stacked};
 use crate::insn::Insn;
 use crate::insn::aarch64::fields::{adr_displacement, bits};
-use crate::insn::operations::model::{Address, Arithmetic, Clobbered, Nzcv, Operand, Operation};
+use crate::insn::lifted::{Address, Arithmetic, Clobbered, Nzcv, Operand, Operation};
 
 /// Bytes of the operands, by bit 31.
 fn size_of(word: u32) -> u8 {

@@ -6,7 +6,7 @@
 use super::page_of;
 use crate::address::Svma;
 use crate::insn::aarch64::fields::{adr_displacement, bits, signed};
-use crate::insn::operations::model::{Mention, MentionKind};
+use crate::insn::lifted::{Mention, MentionKind};
 
 /// What is known of the pages in registers.
 #[derive(Default)]

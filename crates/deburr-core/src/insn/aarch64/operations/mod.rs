@@ -16,9 +16,7 @@ use super::facts::decode;
 use super::fields::{adrp_displacement, bits};
 use super::summary::is_hint;
 use crate::address::Svma;
-use crate::insn::operations::model::{
-    Address, Block, Clobbered, Condition, Exit, Operand, Operation, Test, VECTORS,
-};
+use crate::insn::lifted::{Address, Block, Clobbered, Condition, Exit, Operand, Operation, Test, VECTORS};
 use crate::insn::{Class, Flow, Insn, Operation as Kind, Reg, RegSet};
 
 /// Maximum of instructions of a block; a longer run is cut.

@@ -3,7 +3,7 @@
 
 use super::{LAST, Lifter};
 use crate::insn::aarch64::fields::bits;
-use crate::insn::operations::model::{Lane, Operation, VectorOperand};
+use crate::insn::lifted::{Lane, Operation, VectorOperand};
 
 impl Lifter {
     /// Returns whether the instruction is modelled.

@@ -8,7 +8,7 @@ pub(crate) fn is_file(wanted: &str, path: &str) -> bool {
 }
 
 /// A path, and its ends from each folder or file name on. A file in a package is `package!inner/path`.
-pub(super) fn ends_of(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn ends_of(path: &str) -> impl Iterator<Item = &str> {
     let path = plain(path);
     let marks = path.match_indices(['/', '!']);
     std::iter::once(path).chain(marks.filter_map(|(at, _)| path.get(at + 1..)))

@@ -5,8 +5,8 @@
 //! but instructions.
 
 use super::distances::Distances;
-use super::flow::edges;
-use super::flow::made::Maker;
+use super::edges;
+use super::made::Maker;
 use deburr_core::address::{CodeOffset, Svma};
 use deburr_core::image::{Image, Linkage, executable_beside_code, functions_beside_code};
 use deburr_core::insn;

@@ -4,8 +4,10 @@
 //! In: options, configuration, and the bytes of a binary. Out: the result of some work on it, or why there is
 //! none. Where options and configuration disagree, the options win.
 
+pub(crate) mod claims;
+
+use crate::analysis::claims::Held;
 use crate::args::analysis::{AnalysisOptions, DebugFiles};
-use crate::batch::claims::Held;
 use crate::config::document::Config;
 use crate::config::in_force::InForce;
 use crate::input::content::arch_of;

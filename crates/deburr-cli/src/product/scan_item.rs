@@ -7,22 +7,22 @@ use std::path::PathBuf;
 
 /// A package, or a file of its own.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// Below the archive: the same on every machine that has it.
-    pub(super) path: String,
-    pub(super) place: Place,
+    pub(crate) path: String,
+    pub(crate) place: Place,
     /// Bytes.
-    pub(super) size: u64,
-    pub(super) content: Content,
+    pub(crate) size: u64,
+    pub(crate) content: Content,
     /// SHA-256 of its bytes, where that is known before they are read.
-    pub(super) sha256: Option<String>,
+    pub(crate) sha256: Option<String>,
     /// Whether an index states that hash: then other bytes are an error.
-    pub(super) is_stated: bool,
+    pub(crate) is_stated: bool,
 }
 
 /// Where an item is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Here(PathBuf),
     /// A URL.
     There(String),
@@ -36,11 +36,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(super) const WHOLE: Part = Part { number: 1, of: 1 };
+    pub(crate) const WHOLE: Part = Part { number: 1, of: 1 };
 
     /// Whether an item of that path is in it. Only the path decides, so that an item stays in its part when others come and
     /// go.
-    pub(super) fn has(self, path: &str) -> bool {
+    pub(crate) fn has(self, path: &str) -> bool {
         let hash = sha256([path.as_bytes()]);
         let number = hash.get(..15).and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0);
         number % self.of == self.number - 1
@@ -56,7 +56,7 @@ impl Part {
 }
 
 /// In the order of their paths, each path once: another file whose name looks the same is distinguished by a number.
-pub(super) fn in_order(mut items: Vec<Item>) -> Vec<Item> {
+pub(crate) fn in_order(mut items: Vec<Item>) -> Vec<Item> {
     items.sort_by(|one, other| one.path.cmp(&other.path));
     let mut taken: HashSet<String> = HashSet::new();
     for item in &mut items {

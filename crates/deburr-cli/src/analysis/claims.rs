@@ -27,7 +27,7 @@ pub(crate) struct Held {
 
 /// The claims of one package.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(crate) struct Book {
     /// By the beginning of paths.
     held: Vec<Arc<Held>>,
     /// Whether the package claims nothing at all.
@@ -36,7 +36,7 @@ pub(super) struct Book {
 
 impl Book {
     /// Of the claims of a package; with what is to be said of those that hold nothing.
-    pub(super) fn of(claims: &[Claim]) -> (Book, Vec<(String, String)>) {
+    pub(crate) fn of(claims: &[Claim]) -> (Book, Vec<(String, String)>) {
         let (mut book, mut said) = (Book { is_silent: claims.is_empty(), ..Book::default() }, Vec::new());
         for claim in claims {
             if let Err(why) = book.add(claim) {
@@ -64,7 +64,7 @@ impl Book {
     }
 
     /// What is to be said of a package, once its members are known: of how many binaries, and how many of them held to nothing.
-    pub(super) fn silence(&self, binaries: u64, held_to_nothing: u64) -> Option<String> {
+    pub(crate) fn silence(&self, binaries: u64, held_to_nothing: u64) -> Option<String> {
         match (binaries - held_to_nothing, held_to_nothing) {
             _ if !self.is_silent => None,
             (1.., 0) => None,
@@ -80,7 +80,7 @@ impl Book {
 
     /// What a member of the package is held to: a folder of glibc-hwcaps goes before its package, and that before other paths. An
     /// archive has no architecture of its own: it is held to what there is, as far as its members are of that one.
-    pub(super) fn of_member(&self, path: &str, arch: Option<Arch>) -> Option<Arc<Held>> {
+    pub(crate) fn of_member(&self, path: &str, arch: Option<Arch>) -> Option<Arc<Held>> {
         let of_folder = of_folder(path).map(Arc::new);
         let is_within = |held: &&Arc<Held>| {
             let rest = path.strip_prefix(held.part.as_str());
@@ -112,7 +112,7 @@ fn python_of(path: &str) -> Option<u32> {
 }
 
 /// What a file that is in no package is held to.
-pub(super) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Arc<Held>> {
+pub(crate) fn of_file(path: &str, bytes: &[u8], arch: Option<Arch>) -> Option<Arc<Held>> {
     let of_note = || {
         let needed = isa_needed_of(bytes)?;
         // The first level has a name of its own there.

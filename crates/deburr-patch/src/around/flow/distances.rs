@@ -3,7 +3,7 @@
 //! In: the instructions beside code, and where control comes to them. Out: [`Distances`]: the constants that a jump there may have added to
 //! a pointer that it took from elsewhere. A forward analysis: for each register the sums that it may be away from such a pointer.
 
-use super::flow::edges;
+use super::edges;
 use deburr_core::address::Svma;
 use deburr_core::image::Image;
 use deburr_core::insn::{self, Flow, Insn, Operation, Reg};

@@ -1,7 +1,7 @@
 //! A text in the room of one line: cut where it is too long.
 
 /// The beginning of a text that is too long.
-pub(super) fn fit(text: &str, room: Option<usize>) -> String {
+pub(crate) fn fit(text: &str, room: Option<usize>) -> String {
     match room {
         Some(room) if text.chars().count() > room => {
             let mut cut: String = text.chars().take(room.saturating_sub(1)).collect();
@@ -31,7 +31,7 @@ pub(crate) fn fit_middle(text: &str, room: Option<usize>) -> String {
 const LINES: usize = 3;
 
 /// A text in a few lines, broken between words; what is too long even so loses its middle.
-pub(super) fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
     let Some(room) = room.map(|room| room.max(1)) else { return vec![text.to_owned()] };
     let text = fit_middle(text, Some(room.saturating_mul(LINES)));
     let mut lines: Vec<String> = vec![String::new()];
@@ -61,7 +61,7 @@ pub(super) fn wrapped(text: &str, room: Option<usize>) -> Vec<String> {
 }
 
 /// A list of which no more than some are shown: the first ones and the last, and between them how many are left out.
-pub(super) fn shortened<'t>(list: impl Iterator<Item = &'t str>, shown: usize, separator: &str) -> String {
+pub(crate) fn shortened<'t>(list: impl Iterator<Item = &'t str>, shown: usize, separator: &str) -> String {
     let all: Vec<&str> = list.collect();
     let (Some(left_out @ 1..), Some(last)) = (all.len().checked_sub(shown), all.last()) else {
         return all.join(separator);
@@ -72,7 +72,7 @@ pub(super) fn shortened<'t>(list: impl Iterator<Item = &'t str>, shown: usize, s
 }
 
 /// The end of a source location that is too long: file and line say more than the folders above.
-pub(super) fn fit_end(text: &str, room: Option<usize>) -> String {
+pub(crate) fn fit_end(text: &str, room: Option<usize>) -> String {
     const LEAST: usize = 12;
     let length = text.chars().count();
     match room {

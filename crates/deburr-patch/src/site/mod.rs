@@ -3,8 +3,11 @@
 //! A [`Site`] is one place with its old and its new instructions, proven. A [`Refused`] place has the
 //! [`Reason`] why it stays. All of them together are a [`Plan`].
 
+mod no_shape;
+
+pub use no_shape::NoShape;
+
 use crate::around::{Detail, Obstacle};
-use crate::candidate::exclusive::NoShape;
 use crate::change::Change;
 use crate::prove::Refusal;
 use crate::semantics::decode;

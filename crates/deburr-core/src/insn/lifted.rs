@@ -1,4 +1,4 @@
-//! The operations, their operands, and blocks of them.
+//! What instructions are lifted to ([`operations`](super::operations)): operations, their operands, and blocks of them.
 
 use crate::address::Svma;
 
