@@ -1,16 +1,17 @@
-//! Grows the committed inputs of the fuzz targets and minimises them: seeds → `fuzz/corpus/<target>/`.
+//! Grows the committed inputs of the fuzz targets and minimises them: seeds → `fuzz/corpus/<target>.hex`.
 //!
 //! In: the rules' fixtures and `fuzz/seeds/*.s`, assembled without debug information and linked to as little as an ELF file can be;
 //! packages; indices of archives; profiles; reports of benchmark programs; and what is committed already. Small inputs make many runs: of fourteen kilobytes twelve
 //! were debug information.
 
-use crate::fuzz::{TARGETS, committed, found, minimise, run};
+use crate::fuzz::{TARGETS, committed, found, minimise, run, unpack};
 use crate::repository;
+use deburr_inputs::write_inputs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-/// Bytes of the committed inputs of one target, at most: 5 MB together.
+/// Maximum of bytes of the committed inputs of one target, 5 MB together. Their text has two digits a byte.
 const MOST_BYTES: u64 = 700 << 10;
 
 /// Runs every target for an equal part of the time, and keeps what adds coverage.
@@ -34,40 +35,36 @@ pub fn grow(seconds: u32) -> Result<(), String> {
                 .map_err(|error| format!("the seeds of {target}: {error}"))?,
             _ => seeds.join("elf"),
         };
-        let (found, committed) = (found(target), committed(target));
-        println!(
-            "{}",
-            run(target, &[&found, &committed, &own], seconds / TARGETS.len() as u32)?.line(target)
-        );
+        let (found, unpacked) = (found(target), unpack(target)?);
+        println!("{}", run(target, &[&found, &unpacked, &own], seconds / TARGETS.len() as u32)?.line(target));
         let few = repository().join("target/fuzz-few").join(target);
-        minimise(target, &few, &[&committed, &own, &found])?;
-        let (files, bytes) =
-            commit(&few, &committed).map_err(|error| format!("{}: {error}", committed.display()))?;
-        println!("{target}: {files} inputs of {} KB", bytes >> 10);
+        minimise(target, &few, &[&unpacked, &own, &found])?;
+        let (inputs, bytes) =
+            commit(&few, target).map_err(|error| format!("fuzz/corpus/{target}.hex: {error}"))?;
+        println!("{target}: {inputs} inputs of {} KB", bytes >> 10);
     }
     Ok(())
 }
 
-/// Replaces the files of the second folder by those of the first, the smallest first, as far as there is room. Returns how many, and
-/// how many bytes.
-fn commit(from: &Path, to: &Path) -> io::Result<(usize, u64)> {
+/// Replaces the committed inputs of a target by the files of a folder, the smallest first, as far as there is room. Returns how many,
+/// and how many bytes.
+fn commit(from: &Path, target: &str) -> io::Result<(usize, u64)> {
     let mut files = Vec::new();
     for file in fs::read_dir(from)? {
         let file = file?;
-        files.push((file.metadata()?.len(), file.path(), file.file_name()));
+        files.push((file.metadata()?.len(), file.path()));
     }
     files.sort();
-    fs::remove_dir_all(to)?;
-    fs::create_dir_all(to)?;
-    let (mut count, mut bytes) = (0, 0);
-    for (size, path, name) in files {
+    let (mut inputs, mut bytes) = (Vec::new(), 0);
+    for (size, path) in files {
         if bytes + size > MOST_BYTES {
             break;
         }
-        fs::copy(path, to.join(name))?;
-        (count, bytes) = (count + 1, bytes + size);
+        inputs.push(fs::read(path)?);
+        bytes += size;
     }
-    Ok((count, bytes))
+    fs::write(committed(target), write_inputs(target, &inputs))?;
+    Ok((inputs.len(), bytes))
 }
 
 /// The files of a folder of the repository, each for two choices.

@@ -2,8 +2,10 @@
 //!
 //! In: a target and seconds. Out: [`Outcome`], from what libFuzzer prints. New inputs stay below `target/`; `cargo xtask corpus`
 //! puts them into the repository.
+//! libFuzzer reads folders: the committed inputs are unpacked below `target/` before each run.
 
 use crate::repository;
+use deburr_inputs::parse_inputs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
@@ -42,9 +44,29 @@ pub(crate) fn missing() -> Option<&'static str> {
     None
 }
 
-/// The committed inputs of a target.
+/// The file of the committed inputs of a target.
 pub(crate) fn committed(target: &str) -> PathBuf {
-    repository().join("fuzz/corpus").join(target)
+    repository().join("fuzz/corpus").join(target).with_extension("hex")
+}
+
+/// Unpacks the committed inputs of a target into a folder that holds nothing else, one file an input, and returns the folder.
+pub(crate) fn unpack(target: &str) -> Result<PathBuf, String> {
+    let folder = repository().join("target/fuzz-committed").join(target);
+    unpack_file(&committed(target), &folder).map_err(|fault| format!("fuzz/corpus/{target}.hex: {fault}"))?;
+    Ok(folder)
+}
+
+fn unpack_file(file: &Path, folder: &Path) -> Result<(), String> {
+    let fault = |error: io::Error| error.to_string();
+    let inputs = parse_inputs(&fs::read_to_string(file).map_err(fault)?)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(fault)?;
+    }
+    fs::create_dir_all(folder).map_err(fault)?;
+    for input in inputs {
+        fs::write(folder.join(format!("line-{}", input.line)), input.bytes).map_err(fault)?;
+    }
+    Ok(())
 }
 
 /// Where inputs are kept that runs have found.
@@ -72,7 +94,7 @@ pub(crate) fn run_committed(target: &str, seconds: u32) -> Result<Outcome, Strin
     if new.exists() {
         fs::remove_dir_all(&new).map_err(fault)?;
     }
-    let outcome = run(target, &[&new, &committed(target)], seconds);
+    let outcome = run(target, &[&new, &unpack(target)?], seconds);
     copy(&new, &found(target)).map_err(fault)?;
     outcome
 }
@@ -197,6 +219,21 @@ stat::new_units_added:          7
             None,
             "a run that never began has no coverage"
         );
+    }
+
+    #[test]
+    fn committed_inputs_are_unpacked_one_file_each() {
+        for target in TARGETS {
+            let text = fs::read_to_string(committed(target)).expect("the committed inputs");
+            let inputs = parse_inputs(&text).expect("inputs, one a line");
+            let folder = tempfile::tempdir().expect("a folder");
+            unpack_file(&committed(target), folder.path()).expect("a folder of inputs");
+            for input in &inputs {
+                let file = folder.path().join(format!("line-{}", input.line));
+                assert_eq!(fs::read(file).expect("an input"), input.bytes, "{target}");
+            }
+            assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), inputs.len(), "{target}");
+        }
     }
 
     #[test]

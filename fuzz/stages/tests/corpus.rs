@@ -1,5 +1,6 @@
 //! The committed inputs, through the stages: what fuzzing once reached holds on every push.
 
+use deburr_inputs::{Input, parse_inputs};
 use deburr_stages::STAGES;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,23 +9,18 @@ fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
 }
 
-fn inputs(stage: &str) -> Vec<PathBuf> {
-    let folder = corpus().join(stage);
-    let listed = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<PathBuf> = listed.map(|file| file.expect("a folder's entry").path()).collect();
-    files.sort();
-    files
+fn inputs(stage: &str) -> Vec<Input> {
+    let text = fs::read_to_string(corpus().join(stage).with_extension("hex"));
+    let inputs = text.map_err(|error| error.to_string()).and_then(|text| parse_inputs(&text));
+    inputs.unwrap_or_else(|fault| panic!("fuzz/corpus/{stage}.hex: {fault}"))
 }
 
 #[test]
 fn every_committed_input_passes_its_stage() {
     for (name, stage) in STAGES {
-        let inputs = inputs(name);
-        assert!(!inputs.is_empty(), "fuzz/corpus/{name} is empty: `cargo xtask corpus` fills it");
-        for input in inputs {
-            let bytes = fs::read(&input).expect("a committed file");
+        for Input { line, bytes } in inputs(name) {
             let outcome = std::panic::catch_unwind(|| stage(&bytes));
-            assert!(outcome.is_ok(), "{} fails {name}", input.display());
+            assert!(outcome.is_ok(), "line {line} of fuzz/corpus/{name}.hex fails {name}");
         }
     }
 }
@@ -32,12 +28,12 @@ fn every_committed_input_passes_its_stage() {
 /// What fuzzing finds in one stage is met in the others, too.
 #[test]
 fn the_corpora_are_those_of_all_stages_and_of_no_other() {
-    let mut folders: Vec<String> = fs::read_dir(corpus())
+    let mut files: Vec<String> = fs::read_dir(corpus())
         .expect("the corpora")
-        .map(|folder| folder.expect("a folder's entry").file_name().to_string_lossy().into_owned())
+        .map(|file| file.expect("a folder's entry").file_name().to_string_lossy().into_owned())
         .collect();
-    folders.sort();
-    let mut stages: Vec<&str> = STAGES.iter().map(|(name, _)| *name).collect();
+    files.sort();
+    let mut stages: Vec<String> = STAGES.iter().map(|(name, _)| format!("{name}.hex")).collect();
     stages.sort();
-    assert_eq!(folders, stages);
+    assert_eq!(files, stages);
 }
