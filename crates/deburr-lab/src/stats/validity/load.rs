@@ -8,7 +8,8 @@
 //! Each run is judged by what it asked for, and never by the best run of the series: on a machine that is busy all
 //! the time there is no good run, and a starved program would count as one that sleeps. For a program of one thread
 //! the kernel counts how long it was queued. For others, and for time in which a program waited for something, it is
-//! known only whether a processor was free: where none was, all that others computed may have delayed it.
+//! known only whether anything was queued on the machine, or else whether a processor was free: then all that others
+//! computed may have delayed it.
 //!
 //! The kernel counts what a process used itself to the microsecond, but the machine's busy and stolen time in
 //! ticks of mostly 10 ms, each reading of which is wrong by up to one: [`TICKS`] are allowed for, in a run of
@@ -72,14 +73,25 @@ impl RunLoad {
         self.used().is_some_and(|used| used + foreign >= cores - TOLERANCE)
     }
 
-    /// How long others may have kept it waiting where no processor was free: no longer than they computed, than
+    /// How long others, who kept `foreign` processors busy on average, may have kept it waiting: no longer than they computed, than
     /// anything was queued, and than it did not compute itself.
     fn delayed(&self, foreign: f64) -> f64 {
-        let most = self.queues.unwrap_or(f64::INFINITY).min(foreign * self.wall);
+        let computed = foreign * self.wall;
+        let most = match self.queues {
+            // The average of many short runs says nothing of one of them, where there are others at all.
+            Some(queues) if self.wall < SHORTEST && foreign > TOLERANCE => queues,
+            Some(queues) => queues.min(computed),
+            None => computed,
+        };
         match self.queued() {
             Some(queued) => queued + self.gap().max(0.0).min(most),
             None => most.min(self.wall),
         }
+    }
+
+    /// Whether others may have kept it waiting: something was queued, or where that is not known no processor was free.
+    fn is_exposed(&self, foreign: f64, cores: f64) -> bool {
+        self.queues.is_some() || self.is_crowded(foreign, cores)
     }
 }
 
@@ -110,7 +122,7 @@ impl Machine {
     /// How long others may have kept a run waiting, in seconds; `None` where that is not known.
     fn waited(&self, run: &RunLoad) -> Option<f64> {
         let Some(foreign) = self.foreign(run) else { return run.queued() };
-        if run.is_crowded(foreign, self.cores) {
+        if run.is_exposed(foreign, self.cores) {
             let delayed = run.delayed(foreign);
             // One thread that wants to compute all the time did not wait while it did.
             let is_one = self.gap.is_some() && run.queued().is_none();
@@ -151,7 +163,7 @@ pub fn demand(runs: &[RunLoad], foreign: Option<f64>, cores: f64) -> f64 {
         }
         let foreign = if run.wall >= SHORTEST { run.foreign() } else { foreign };
         let is_delayed = foreign.is_some_and(|foreign| {
-            run.is_crowded(foreign, cores) && run.delayed(foreign) > TOLERANCE * run.wall
+            run.is_exposed(foreign, cores) && run.delayed(foreign) > TOLERANCE * run.wall
         });
         (!is_delayed).then_some(used)
     };
@@ -214,12 +226,12 @@ pub fn disturbance(run: &RunLoad, machine: &Machine, counts_waiting: bool) -> Op
     }
     let stolen = run.stolen(machine.cores).unwrap_or(0.0);
     let is_short_of = |without: f64| machine.gap.is_some_and(|gap| run.gap() - without > allowed(run, gap));
-    // What is queued is counted exactly; what others took is known by ticks.
-    let tolerated = match run.queued() {
-        Some(_) => allowed(run, machine.gap.unwrap_or(0.0)),
-        None => TOLERANCE * run.wall,
-    };
-    let waited = machine.waited(run).is_some_and(|waited| waited > tolerated);
+    // What is queued is counted exactly; what others took, or what the run waited for, is known roughly.
+    let gap = machine.gap.unwrap_or(0.0);
+    let rough = (TOLERANCE * run.wall).max(if run.queued().is_some() { gap + STARTING } else { 0.0 });
+    let queued = run.queued().unwrap_or(0.0);
+    let waited =
+        queued > allowed(run, gap) || machine.waited(run).is_some_and(|waited| waited - queued > rough);
     let uncounted = if machine.is_robbed { TICKS } else { 0.0 };
     if waited || (run.queued().is_none() && is_short_of(stolen + uncounted)) {
         return Some(Disturbance::Foreign);
@@ -332,6 +344,29 @@ mod tests {
         // What a program's own threads queue is no load.
         let own = RunLoad { queues: Some(1.5), ..run(1.0, 1.97, Some(2.0), None) };
         assert_eq!((machine(own).demand, disturbed(&own, &machine(own))), (1.97, None));
+    }
+
+    #[test]
+    fn bursts_of_others_show_in_the_queues_and_not_in_the_average() {
+        // Half of the time others keep both processors busy, and on average one is free.
+        let burst = |wall, own, queued, queues| RunLoad {
+            queued,
+            queues: Some(queues),
+            ..run(wall, own, Some(wall + own), None)
+        };
+        let machine = Machine { demand: 0.6, gap: None, foreign: Some(1.0), ..MACHINE };
+        for several in [burst(1.0, 0.6, None, 0.5), burst(0.1, 0.06, None, 0.05)] {
+            assert_eq!(disturbed(&several, &machine), Some(Disturbance::Foreign), "{several:?}");
+            assert!((loss(&several, &machine, true) - 0.5).abs() < 1e-12);
+        }
+        // One thread that waited for something, which may have been starved.
+        assert_eq!(disturbed(&burst(1.0, 0.6, Some(0.01), 0.5), &machine), Some(Disturbance::Foreign));
+        // Nothing was queued: each found a processor.
+        for quiet in
+            [burst(1.0, 0.6, None, 0.02), burst(1.0, 0.6, Some(0.01), 0.02), burst(0.1, 0.06, None, 0.001)]
+        {
+            assert_eq!(disturbed(&quiet, &machine), None, "{quiet:?}");
+        }
     }
 
     #[test]
