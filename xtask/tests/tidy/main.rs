@@ -2,16 +2,15 @@
 
 mod census;
 mod dependencies;
-mod imports;
 mod links;
 mod names;
 mod planted;
 mod prose;
 
-use imports::{Imports, Knot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use xtask::imports::{self, Imports, Knot};
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the repository")
