@@ -24,6 +24,7 @@ usage: cargo xtask <task>
   instructions [--bless] counts the instructions that check takes for tests/instructions/, and compares; --bless writes them
   launcher [--bless]   compile the launcher and the selector and compare with the prebuilt code; --bless writes it
   nightly [SECONDS]    what is too long for every push: larger packages, exhaustive tests, fuzzing for so long (default 600)
+  rooms [DIR]          draw which room of each crate imports which, as SVG files in DIR or target/rooms, and list the knots
   same REVISION        whether this tree and that revision give the same JSON for 250 real files, byte for byte
   x86-tables [--bless] make the table of the x86-64 sweep and compare with the committed one; --bless writes it
 ";
@@ -52,6 +53,8 @@ fn main() -> ExitCode {
             Ok(seconds) => nightly::run(seconds),
             Err(_) => Err(USAGE.to_owned()),
         },
+        ["rooms"] => xtask::rooms::run(repository(), &repository().join("target/rooms")),
+        ["rooms", folder] => xtask::rooms::run(repository(), folder.as_ref()),
         ["same", revision] => same::run(revision),
         ["x86-tables"] => tables::run(false),
         ["x86-tables", "--bless"] => tables::run(true),

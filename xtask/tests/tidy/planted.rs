@@ -1,6 +1,8 @@
 //! Planted violations: each guard of the tidy test finds what it is there for, in small crates written for that.
 
-use crate::{OUTSIDE, circles, crowded, imported, knots, naming, out_of_order, shared, strayed};
+use crate::{
+    Knotted, OUTSIDE, circles, crowded, imported, knots, naming, out_of_order, shared, strayed, unlisted,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -134,6 +136,24 @@ fn a_knot_of_rooms_is_found_where_no_file_is_on_a_circle() {
         ],
     );
     assert_eq!(found(knots, &src), "");
+}
+
+#[test]
+fn a_knot_that_grows_or_is_untied_is_not_the_one_that_is_listed() {
+    let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\n");
+    let crates = |name: &str, c: &'static str| {
+        let b = ("b.rs", "use crate::a::A;\nuse crate::c::C;\npub struct B;\n");
+        let files = [lib, ("a.rs", "pub struct A(crate::b::B);\n"), b, ("c.rs", c)];
+        vec![("house".to_owned(), planted(name, &files))]
+    };
+    let listed = |rooms| [Knotted { crate_name: "house", folder: "", rooms, reason: "old" }];
+    let two = crates("listed", "pub struct C;\n");
+    assert_eq!(unlisted(&two, &listed(&["a", "b"])), Vec::<String>::new());
+    let untied = unlisted(&two, &listed(&["a", "b", "c"])).join("\n");
+    assert!(untied.contains("a knot of a, b\n") && untied.contains("not the knot of a, b, c"), "{untied}");
+    let grown = crates("grown", "pub struct C(crate::a::A);\n");
+    let told = unlisted(&grown, &listed(&["a", "b"])).join("\n");
+    assert!(told.contains("a knot of a, b, c") && told.contains("c.rs names a.rs"), "{told}");
 }
 
 #[test]

@@ -29,14 +29,14 @@ struct File {
 }
 
 /// The files of a crate and what each names.
-pub(crate) struct Imports {
+pub struct Imports {
     files: BTreeMap<Module, File>,
     src: PathBuf,
 }
 
 impl Imports {
     /// Reads the crate whose root file is `root`.
-    pub(crate) fn read(root: &Path) -> Self {
+    pub fn read(root: &Path) -> Self {
         let src = root.parent().expect("a root file lies in a folder").to_owned();
         let mut files = BTreeMap::new();
         read_module(root, &src, Module::new(), &mut files);
@@ -44,7 +44,7 @@ impl Imports {
     }
 
     /// For each file, the other files of the crate that define what it names; paths below `src/`.
-    pub(crate) fn edges(&self) -> BTreeMap<String, BTreeSet<String>> {
+    pub fn edges(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (module, file) in &self.files {
             let targets = edges.entry(self.name(file)).or_default();
@@ -57,36 +57,35 @@ impl Imports {
     }
 
     /// The circles: groups of files each of which reaches every other by imports.
-    pub(crate) fn circles(&self) -> Vec<BTreeSet<String>> {
+    pub fn circles(&self) -> Vec<BTreeSet<String>> {
         circles(&self.edges())
     }
 
-    /// The knots of rooms: in a folder, groups of folders and files each of which reaches every other by imports of what is in it. What a
-    /// folder's own `mod.rs` names counts for no room.
-    pub(crate) fn knots(&self) -> Vec<Knot> {
-        let mut folders: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
-        let mut because: BTreeMap<(String, String, String), BTreeSet<(String, String)>> = BTreeMap::new();
+    /// For each folder below `src/`, itself among them: its rooms, and which imports lead from one to another.
+    ///
+    /// A folder's own `mod.rs` is in no room of that folder.
+    pub fn rooms(&self) -> Vec<Rooms> {
+        let mut folders: BTreeMap<String, Rooms> = BTreeMap::new();
+        for file in self.files.values().map(|file| self.name(file)) {
+            for (folder, room, is_folder) in homes(&file) {
+                let rooms = folders.entry(folder.clone()).or_insert_with(|| Rooms::new(folder));
+                rooms.is_folder.insert(room, is_folder);
+            }
+        }
         for (file, targets) in self.edges() {
             for target in targets {
                 let Some((folder, one, other)) = parted(&file, &target) else { continue };
-                let rooms = folders.entry(folder.clone()).or_default();
-                rooms.entry(other.clone()).or_default();
-                rooms.entry(one.clone()).or_default().insert(other.clone());
-                because.entry((folder, one, other)).or_default().insert((file.clone(), target));
+                let rooms = folders.entry(folder.clone()).or_insert_with(|| Rooms::new(folder));
+                rooms.imports.entry((one, other)).or_default().insert((file.clone(), target));
             }
         }
-        let mut knots = Vec::new();
-        for (folder, rooms) in folders {
-            for circle in circles(&rooms) {
-                let is_within = |name: &String| circle.contains(name);
-                let imports = because
-                    .iter()
-                    .filter(|((of, one, other), _)| *of == folder && is_within(one) && is_within(other));
-                let imports = imports.flat_map(|(_, imports)| imports.clone()).collect();
-                knots.push(Knot { folder: folder.clone(), rooms: circle.clone(), imports });
-            }
-        }
-        knots
+        folders.into_values().collect()
+    }
+
+    /// The knots of rooms: in a folder, groups of folders and files each of which reaches every other by imports of what is
+    /// in it.
+    pub fn knots(&self) -> Vec<Knot> {
+        self.rooms().iter().flat_map(Rooms::knots).collect()
     }
 
     fn name(&self, file: &File) -> String {
@@ -138,13 +137,67 @@ impl Imports {
 }
 
 /// Rooms of a folder that import each other.
-pub(crate) struct Knot {
+pub struct Knot {
     /// Below `src/`; empty for `src/` itself.
-    pub(crate) folder: String,
+    pub folder: String,
     /// Folders, and files without `.rs`.
-    pub(crate) rooms: BTreeSet<String>,
+    pub rooms: BTreeSet<String>,
     /// The files that make it: which names which.
-    pub(crate) imports: BTreeSet<(String, String)>,
+    pub imports: BTreeSet<(String, String)>,
+}
+
+/// The rooms of one folder.
+pub struct Rooms {
+    /// Below `src/`; empty for `src/` itself.
+    pub folder: String,
+    /// Folders, and files without `.rs`; whether each is a folder.
+    pub is_folder: BTreeMap<String, bool>,
+    /// For a room that imports another: which file names which.
+    pub imports: BTreeMap<(String, String), BTreeSet<(String, String)>>,
+}
+
+impl Rooms {
+    fn new(folder: String) -> Self {
+        Self { folder, is_folder: BTreeMap::new(), imports: BTreeMap::new() }
+    }
+
+    /// Which rooms each room imports.
+    pub fn edges(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut edges: BTreeMap<String, BTreeSet<String>> =
+            self.is_folder.keys().map(|room| (room.clone(), BTreeSet::new())).collect();
+        for (one, other) in self.imports.keys() {
+            edges.entry(one.clone()).or_default().insert(other.clone());
+        }
+        edges
+    }
+
+    /// Groups of these rooms each of which reaches every other.
+    pub fn knots(&self) -> Vec<Knot> {
+        let knot = |rooms: BTreeSet<String>| {
+            let inside =
+                self.imports.iter().filter(|((one, other), _)| rooms.contains(one) && rooms.contains(other));
+            let imports = inside.flat_map(|(_, imports)| imports.clone()).collect();
+            Knot { folder: self.folder.clone(), rooms, imports }
+        };
+        circles(&self.edges()).into_iter().map(knot).collect()
+    }
+}
+
+/// The files that are in no room of their folder.
+fn is_own(name: &str) -> bool {
+    ["mod.rs", "lib.rs", "main.rs"].contains(&name)
+}
+
+fn room_of(name: &str) -> String {
+    name.trim_end_matches(".rs").to_owned()
+}
+
+/// The rooms that a file is in: for each folder above it, that folder, the room, and whether the room is a folder.
+fn homes(file: &str) -> Vec<(String, String, bool)> {
+    let parts: Vec<&str> = file.split('/').collect();
+    let last = parts.len() - 1;
+    let rooms = parts.iter().enumerate().filter(|(at, part)| *at < last || !is_own(part));
+    rooms.map(|(at, part)| (parts[..at].join("/"), room_of(part), at < last)).collect()
 }
 
 /// Where two files part: the folder that has both, and the room of each in it. `None` where one is that folder's `mod.rs` or the
@@ -158,9 +211,7 @@ fn parted(one: &str, other: &str) -> Option<(String, String, String)> {
             folder.push(first);
             continue;
         }
-        let is_own = |name: &str| ["mod.rs", "lib.rs", "main.rs"].contains(&name);
-        let room = |name: &str| name.trim_end_matches(".rs").to_owned();
-        let parted = (folder.join("/"), room(first), room(second));
+        let parted = (folder.join("/"), room_of(first), room_of(second));
         return (!is_own(first) && !is_own(second) && parted.1 != parted.2).then_some(parted);
     }
 }
@@ -190,7 +241,7 @@ fn reachable<'a>(edges: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String
 }
 
 /// Every path that a file names outside of its unit tests, as written: `std::fs`, also where it is imported in a group.
-pub(crate) fn written(path: &Path) -> BTreeSet<String> {
+pub fn written(path: &Path) -> BTreeSet<String> {
     let file = read_file(path);
     let paths = file.named.iter().chain(file.uses.values()).map(|path| path.join("::"));
     paths.chain(file.globs.iter().map(|path| format!("{}::*", path.join("::")))).collect()
