@@ -108,6 +108,14 @@ impl Gate {
         Gate { patience: (self.patience / 2).max(Gate::SAMPLE), ..self }
     }
 
+    /// A gate for measurements that may take so many seconds together: on a machine that never becomes quiet its waits, each half of the one
+    /// before, take a tenth of that.
+    #[must_use]
+    pub fn within(self, seconds: f64) -> Gate {
+        let most = Duration::try_from_secs_f64(seconds / 20.0).unwrap_or(self.patience);
+        Gate { patience: self.patience.min(most), ..self }
+    }
+
     /// Waits, unless somebody wants to stop, for the processors that the run may use. Tells how long, in
     /// seconds, and whether they are quiet now. `waits` gets how many are busy while it waits.
     pub fn wait(self, cpus: Option<&Cpus>, stop: &Stop, waits: &mut dyn FnMut(Option<f64>)) -> (f64, bool) {
@@ -326,6 +334,9 @@ mod tests {
         let (waited, is_quiet) = never.wait(None, &Stop::default(), &mut |_| ());
         assert!(!is_quiet && (0.15..60.0).contains(&waited), "{waited}");
         assert_eq!(never.less_patient().less_patient().patience, Gate::SAMPLE);
+        let patient = Gate { patience: Duration::from_secs(5), ..never };
+        let seconds = [12.0, 100.0, 1e9, f64::NAN, -1.0].map(|seconds| patient.within(seconds).patience);
+        assert_eq!(seconds.map(|patience| patience.as_secs_f64()), [0.6, 5.0, 5.0, 5.0, 5.0]);
         let (_, is_quiet) =
             Gate { most: f64::INFINITY, patience: Duration::ZERO }.wait(None, &Stop::default(), &mut |_| ());
         assert!(is_quiet);

@@ -107,8 +107,13 @@ pub(super) fn plan(options: &Compare, contest: &Contest<'_>, seed: u64) -> Resul
     let once = Values::default();
     let words = Words { options, port: None, values: &once };
     let sampler = options.by_function.then(Sampler::find).transpose();
+    let mut experiments = experiments.collect::<Result<Vec<Experiment>, String>>()?;
+    if let Some(seconds) = options.trial.max_time {
+        let share = seconds / points.len() as f64;
+        experiments.iter_mut().for_each(|one| one.gate = one.gate.map(|gate| gate.within(share)));
+    }
     Ok(ComparePlan {
-        experiments: experiments.collect::<Result<Vec<Experiment>, String>>()?,
+        experiments,
         header: header(options, contest, seed, &chosen),
         setup: words.optional("--setup", &options.trial.setup)?,
         cleanup: words.optional("--cleanup", &options.trial.cleanup)?,
