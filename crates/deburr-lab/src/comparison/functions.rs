@@ -7,7 +7,7 @@
 //! A sample is in a function or not, so a share of n samples has the variance p(1 − p)/n; where samples have weights w it is
 //! Σ w²(x − p)² / (Σ w)², x being 1 within the function and 0 elsewhere (Hájek's estimator of a ratio). One more sample is
 //! added to that, so that a function that was never seen has an error, too. A time is a share of the mean time of a run, and
-//! its error has that of the mean. Few runs know their own spread badly, so that the difference has a t distribution, with
+//! its error has that of the mean. Few runs estimate their own spread badly, so the difference has a t distribution, with
 //! the degrees of freedom of Welch and Satterthwaite. As many functions are compared at once, a change counts where Holm's
 //! correction leaves its p below 5 %, and there are as many runs as a verdict on their times needs.
 
@@ -180,7 +180,7 @@ struct StandardError {
 }
 
 impl StandardError {
-    /// Adds the variance of an estimate with so many degrees of freedom.
+    /// Adds the variance of an estimate with `freedom` degrees of freedom.
     fn add(&mut self, variance: f64, freedom: f64) {
         self.variance += variance;
         self.spread += variance * variance / freedom.max(1.0);

@@ -254,8 +254,8 @@ fn is_limited_by_load(comparison: &Comparison) -> bool {
     matches!(limit, Some(VerdictLimit::Contaminated { .. } | VerdictLimit::Stolen { .. }))
 }
 
-/// What pairs prove by the CPU time of their commands, of which waiting for a processor takes nothing; `None` where that is nothing,
-/// or a server does the work.
+/// Compares the CPU time of the commands, which does not include waiting for a processor. `None` if that proves nothing, or if a
+/// server does the work.
 fn by_cpu_time(plan: &ComparePlan, pairs: &[Pair], rule: &Rule, options: &Compare) -> Option<Comparison> {
     let cpu = metric::parse("cpu").ok()?.pop()?;
     let mut pairs = pairs.to_vec();

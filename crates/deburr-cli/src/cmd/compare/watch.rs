@@ -82,7 +82,7 @@ impl Watch {
             return false;
         }
         let Ok(progress) = comparison::progress(chosen.question.direction, &series, &self.rule) else {
-            // Short runs have none of a time by ticks, until one has some; what has no ratio is reported when all is over.
+            // A short run may have no time by ticks, and the next one some. A metric without a ratio is reported at the end.
             let is_nothing_yet =
                 chosen.is_by_ticks() && series.values.iter().flatten().all(|value| *value == 0.0);
             return !is_nothing_yet

@@ -16,7 +16,7 @@ use deburr_lab::stats::warning::Warning;
 use deburr_text::ShownPath as _;
 use std::io::{self, Write};
 
-/// How many times the measured pairs are worth advising: where it takes more, there is no difference that matters to see.
+/// Maximum number of advised pairs, as a multiple of the measured ones: a difference that takes more does not matter.
 const MOST_PAIRS_ADVISED: u64 = 20;
 
 /// Writes the documents, for a terminal so many columns wide.

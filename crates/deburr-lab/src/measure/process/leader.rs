@@ -39,15 +39,15 @@ impl Leader {
         Some(Leader { queued: queued as f64 / 1e9, computed: computed as f64 / 1e9, page_faults })
     }
 
-    /// Whether it was the only thread of a process that computed so many seconds and had so many page faults, with all children that
-    /// it waited for.
+    /// Whether it was the only thread of a process with this CPU time in seconds and this number of page faults, both with all
+    /// children that the process waited for.
     pub(super) fn is_all_of(&self, computed: f64, page_faults: u64) -> bool {
         self.page_faults == page_faults && (computed - self.computed).abs() <= ROUNDING
     }
 }
 
-/// How far the CPU time of a thread may be from that of its process, of which the kernel rounds user and system time to
-/// microseconds each, while the thread goes on ending. Starting a thread takes tens of microseconds.
+/// Maximum difference in seconds between the CPU time of the only thread and that of its process: the kernel rounds user and system time
+/// to microseconds, and a thread that ends still computes. Starting a thread takes tens of microseconds.
 const ROUNDING: f64 = 50e-6;
 
 #[cfg(test)]

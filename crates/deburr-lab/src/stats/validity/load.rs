@@ -5,8 +5,8 @@
 //! was busy, and what was stolen from it. On a noisy machine the foreign load correlates .83 to .91 with wall time.
 //! Disturbed pairs are run again, never dropped by how they came out.
 //!
-//! Each run is judged by what it asked for, and never by the best run of the series: on a machine that is busy all
-//! the time there is no good run, and a starved program would count as one that sleeps. For a program of one thread
+//! Each run is judged by what it asked for, and not by the best run of the series: a machine that is busy all
+//! the time has no good run, and a starved program would count as one that sleeps. For a program of one thread
 //! the kernel counts how long it was queued. For others, and for time in which a program waited for something, it is
 //! known only whether anything was queued on the machine, or else whether a processor was free: then all that others
 //! computed may have delayed it.
